@@ -1,0 +1,187 @@
+"""The case: one DuckDB file, or a private one that is gone with the process.
+
+It is shared politely: opened for writing only while something is loaded, for reading in short
+sessions. Nothing in it can reach outside: no extension is fetched, no file is read.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from axnb.errors import CaseError, CaseLockedError
+from axnb.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas
+
+#: Raised when a table of the case changes its meaning.
+SCHEMA_VERSION = "1"
+
+_HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
+
+
+def sql_text(room: str, name: str) -> str:
+    """A SQL file of the package, such as `sql_text("case", "schema.sql")`."""
+    return files("axnb").joinpath(room, name).read_text(encoding="utf-8")
+
+
+def run_sql(
+    session: duckdb.DuckDBPyConnection, room: str, name: str, values: dict[str, Any] | None = None
+) -> list[Any]:
+    """Run the statements of a SQL file of the package; the rows of the last one.
+
+    Each statement gets those of the named `values` that it uses.
+    """
+    found: list[Any] = []
+    for statement in session.extract_statements(sql_text(room, name)):
+        used = {k: v for k, v in (values or {}).items() if k in statement.named_parameters}
+        found = session.execute(statement, used or None).fetchall()
+    return found
+
+
+class Case:
+    """A case file (`Case(path)`) or a private case (`Case()`).
+
+    Raises CaseLockedError if another process holds the file, CaseError if it is no case.
+    """
+
+    def __init__(self, path: Path | str | None = None, settings: Settings | None = None) -> None:
+        self.path = Path(path) if path is not None else None
+        self.settings = settings or Settings.read()
+        self._spill = Path(tempfile.mkdtemp(prefix="axnb-spill-", dir=self.settings.scratch))
+        weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
+        self._private: duckdb.DuckDBPyConnection | None = None
+        if self.path is None:
+            self._private = self._connect(":memory:", read_only=False)
+            self._create(self._private)
+
+    # --- sessions ------------------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A short session that cannot change the case."""
+        if self._private is not None:
+            cursor = self._private.cursor()
+        elif self.path is None or not self.path.exists():
+            raise CaseError(f"{self.path} does not exist; load a source into it first.")
+        else:
+            cursor = self._connect(str(self.path), read_only=True)
+        try:
+            yield cursor
+        finally:
+            cursor.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A session in one transaction: all of it is kept, or nothing."""
+        connection = self._private or self._connect(str(self.path), read_only=False)
+        try:
+            if self._private is None:
+                self._create(connection)
+            connection.execute("begin")
+            try:
+                yield connection
+            except BaseException:
+                _roll_back(connection)
+                raise
+            connection.execute("commit")
+        finally:
+            if self._private is None:
+                connection.close()
+
+    def _connect(self, database: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+        config: dict[str, Any] = {
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "memory_limit": self.settings.memory_limit,
+            "temp_directory": str(self._spill),
+            "preserve_insertion_order": "false",
+            # Agent output compresses well, but packing it costs more time than reading the log.
+            "force_compression": "uncompressed",
+        }
+        try:
+            connection = duckdb.connect(database, read_only=read_only, config=config)
+        except duckdb.IOException as err:
+            raise self._open_error(str(err)) from None
+        except duckdb.Error as err:
+            raise CaseError(f"{database} cannot be opened as a case.") from err
+        connection.execute("set enable_external_access = false")
+        connection.execute("set python_enable_replacements = false")
+        connection.execute("set enable_progress_bar = false")
+        return connection
+
+    def _open_error(self, message: str) -> CaseError:
+        if "lock" not in message.lower():
+            return CaseError(f"{self.path} cannot be opened as a case: it is no DuckDB file.")
+        holder = _HOLDER.search(message)
+        who = f"process {holder['pid']} ({Path(holder['program']).name})" if holder else "a process"
+        return CaseLockedError(
+            f"{self.path} is held by {who}: close it there, or use another --case file."
+        )
+
+    def _create(self, connection: duckdb.DuckDBPyConnection) -> None:
+        has_meta = connection.execute(
+            "select count(*) from duckdb_tables() where table_name = 'meta'"
+        ).fetchall()
+        if has_meta == [(0,)]:
+            others = connection.execute("select count(*) from duckdb_tables()").fetchall()
+            if others != [(0,)]:
+                raise CaseError(f"{self.path} is a DuckDB file, but not a case of axnb.")
+            run_sql(connection, "case", "schema.sql")
+            connection.execute("insert into meta values ('schema', ?)", [SCHEMA_VERSION])
+            return
+        version = connection.execute("select value from meta where name = 'schema'").fetchall()
+        if version != [(SCHEMA_VERSION,)]:
+            raise CaseError(
+                f"{self.path} was written by another version of axnb; load the sources anew."
+            )
+
+    # --- answers -------------------------------------------------------------------------------
+
+    def rows(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> list[Any]:
+        """The rows of a query as tuples."""
+        with self.reading() as session:
+            return session.execute(query, values or None).fetchall()
+
+    def records(
+        self, query: str, values: Sequence[Any] | dict[str, Any] = ()
+    ) -> list[dict[str, Any]]:
+        """The rows of a query as dicts."""
+        with self.reading() as session:
+            result = session.execute(query, values or None)
+            names = [column[0] for column in result.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+    def frame(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> pandas.DataFrame:
+        """The rows of a query as a DataFrame."""
+        with self.reading() as session:
+            return session.execute(query, values or None).df()
+
+    def close(self) -> None:
+        """Let go of a private case; a case file needs no closing."""
+        if self._private is not None:
+            self._private.close()
+
+    def __enter__(self) -> Case:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _roll_back(connection: duckdb.DuckDBPyConnection) -> None:
+    try:
+        connection.execute("rollback")
+    except duckdb.Error:
+        # The transaction is gone already; what it did is undone either way.
+        return

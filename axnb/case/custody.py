@@ -1,0 +1,127 @@
+"""Take a private copy of a SQLite database without touching it, and prove that it is one.
+
+The database, `-wal`, `-journal` and `-shm` belong together and are copied together, into a folder
+that only this user can enter. The copy is hashed, and the source is hashed again at the end: equal
+hashes mean that the copy is faithful and that the source did not change while it was read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from axnb.errors import SourceChangedError, UnavailableError
+
+SIDECARS = ("", "-wal", "-journal", "-shm")
+
+
+def file_digest(path: Path) -> dict[str, Any]:
+    """Size in bytes and sha256 of a file."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"size": file.tell(), "sha256": digest}
+
+
+def _digests(database: Path) -> dict[str, dict[str, Any]]:
+    """Digests of the database and of those of its sidecars that exist."""
+    found = {}
+    for suffix in SIDECARS:
+        path = database.with_name(database.name + suffix)
+        if path.exists():
+            found[path.name] = file_digest(path)
+    return found
+
+
+@dataclass
+class PrivateCopy:
+    """A copy of a SQLite database and its sidecars in a private folder; a context manager.
+
+    Raises UnavailableError if the source cannot be read, SourceChangedError from `verify` if it
+    changed while it was copied or read.
+    """
+
+    source: Path
+    live: bool = False
+    scratch: Path | None = None
+    path: Path = field(init=False)
+    _folder: Path = field(init=False)
+    _digests: dict[str, dict[str, Any]] = field(init=False, default_factory=dict)
+
+    def __enter__(self) -> PrivateCopy:
+        self._folder = Path(tempfile.mkdtemp(prefix="axnb-", dir=self.scratch))
+        self.path = self._folder / self.source.name
+        try:
+            if self.live:
+                self._back_up()
+            else:
+                self._copy()
+            self._digests = _digests(self.path)
+        except OSError as err:
+            self.__exit__(None, None, None)
+            raise UnavailableError(f"{self.source} cannot be copied: {err.strerror}.") from err
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _copy(self) -> None:
+        for suffix in SIDECARS:
+            part = self.source.with_name(self.source.name + suffix)
+            if part.exists():
+                target = self.path.with_name(self.path.name + suffix)
+                shutil.copyfile(part, target)
+                os.chmod(target, 0o600)
+
+    def _back_up(self) -> None:
+        """Copy a database that is in use, through SQLite's backup API."""
+        uri = f"{self.source.resolve().as_uri()}?mode=ro"
+        try:
+            with (
+                closing(sqlite3.connect(uri, uri=True)) as live,
+                closing(sqlite3.connect(self.path)) as copy,
+            ):
+                live.backup(copy)
+        except sqlite3.Error as err:
+            raise UnavailableError(f"{self.source} cannot be backed up live: {err}.") from err
+
+    def verify(self) -> dict[str, Any]:
+        """Hash the source again and return the custody record.
+
+        A live source moves by nature, so only its copy is on record.
+        """
+        files = dict(self._digests)
+        main = files.get(self.path.name, {})
+        record: dict[str, Any] = {
+            "mode": "live backup" if self.live else "copy",
+            "sha256": main.get("sha256"),
+            "files": files,
+        }
+        if not self.live:
+            after = _digests(self.source)
+            if after != files:
+                moved = sorted(
+                    name
+                    for name in after.keys() | files.keys()
+                    if after.get(name) != files.get(name)
+                )
+                raise SourceChangedError(
+                    f"{self.source} changed while it was read ({', '.join(moved)}): stop its "
+                    "writer, or use --live to take a backup of a database in use."
+                )
+        return record

@@ -1,0 +1,112 @@
+-- Turns: the rows after an end, up to and including the next one. What ends a turn is any state
+-- that is neither PENDING nor UNSPECIFIED. Rejected rows count where their state could be read.
+-- Parameter: $source.
+insert into turns
+with
+log as (
+    select conversation_id, step, position, "row", state, shape, harness_id, exec_id,
+        content_count, contents[1]."role" = 'user' and contents[1].kind not in ('tool_result') as by_user
+    from events where source = $source
+    union all
+    select conversation_id, step, position, "row", coalesce(state, 'STATE_UNSPECIFIED'), shape,
+        null, null, 0, false
+    from rejects where source = $source and conversation_id is not null
+),
+placed as (
+    select
+        *,
+        coalesce(sum((state not in ('STATE_PENDING', 'STATE_UNSPECIFIED'))::int) over before, 0) as ends_before
+    from log
+    window before as (
+        partition by conversation_id order by position, "row"
+        rows between unbounded preceding and 1 preceding
+    )
+),
+raw_turns as (
+    select
+        conversation_id,
+        ends_before + 1 as turn,
+        min(step) as first_step,
+        max(step) as last_step,
+        min(position) as first_position,
+        max(position) as last_position,
+        first(struct_pack(step := step, shape := shape, harness_id := harness_id, exec_id := exec_id,
+            input := harness_id is not null or coalesce(by_user, false))
+            order by position, "row") as head,
+        max(state) filter (where state not in ('STATE_PENDING', 'STATE_UNSPECIFIED')) as terminal,
+        bool_or(state = 'STATE_PENDING') as pending
+    from placed
+    group by all
+),
+executed as (select distinct exec_id from executions where source = $source),
+hinted as (
+    select
+        t.*,
+        case
+            when head.shape = 'exec' then case when e.exec_id is null then 'G4' else 'G3' end
+            when head.shape = 'G5' then
+                case
+                    when not head.input then null
+                    when head.harness_id is null then 'G5'
+                    when head.harness_id in ('antigravity', 'antigravity-interactions') then 'G5b'
+                    else 'G5|G5b'
+                end
+            when head.shape in ('G6', 'G7', 'G8') then head.shape
+        end as hint
+    from raw_turns t left join executed e on e.exec_id = head.exec_id
+),
+-- What the log as a whole can tell: the only one of two generations that shows itself anywhere.
+known as (
+    select
+        bool_or(hint = 'G5') as g5,
+        bool_or(hint = 'G5b') as g5b,
+        bool_or(hint = 'G7') as g7,
+        bool_or(hint = 'G8') as g8
+    from hinted
+),
+neighboured as (
+    select
+        *,
+        last_value(hint ignore nulls) over (partition by conversation_id order by turn
+            rows between unbounded preceding and 1 preceding) as earlier,
+        first_value(hint ignore nulls) over (partition by conversation_id order by turn
+            rows between 1 following and unbounded following) as later
+    from hinted
+)
+select
+    $source,
+    conversation_id,
+    turn,
+    first_step,
+    last_step,
+    case when head.input then head.step end,
+    first_position,
+    last_position,
+    case
+        when terminal is not null then terminal
+        when pending then 'interrupted'
+        else 'unspecified'
+    end,
+    case
+        when hint = 'G5|G5b' and known.g5 and not known.g5b then 'G5'
+        when hint = 'G5|G5b' and known.g5b and not known.g5 then 'G5b'
+        when hint is not null then hint
+        when head.shape = 'G5' then
+            case
+                when earlier in ('G5', 'G5b', 'G5|G5b') then earlier
+                when later in ('G5', 'G5b', 'G5|G5b') then later
+                when known.g5b and not known.g5 then 'G5b'
+                when known.g5 and not known.g5b then 'G5'
+                else 'G5|G5b'
+            end
+        when head.shape in ('steps', 'state') then
+            case
+                when earlier in ('G7', 'G8') then earlier
+                when later in ('G7', 'G8') then later
+                when known.g7 and not known.g8 then 'G7'
+                else 'G8'
+            end
+        else coalesce(earlier, later, 'G8')
+    end,
+    head.harness_id
+from neighboured cross join known;

@@ -1,0 +1,51 @@
+-- Conversations. `finished` and `interrupted` say what the last state is that a row names;
+-- `unreadable` that one row cannot be decoded by its own generation. Parameter: $source.
+insert into conversations
+with
+log as (
+    select conversation_id, step, position, "row", state, true as decodes, content_count, harness_id
+    from events where source = $source
+    union all
+    select conversation_id, step, position, "row", coalesce(state, 'STATE_UNSPECIFIED'), decodes, 0, null
+    from rejects where source = $source and conversation_id is not null
+),
+told as (
+    select
+        conversation_id,
+        count(*) as rows_read,
+        max(step) as last_step,
+        bool_and(coalesce(decodes, true)) as readable,
+        arg_max(state, struct_pack(p := position, r := "row")) filter (state <> 'STATE_UNSPECIFIED') as last_state,
+        arg_min(harness_id, struct_pack(p := position, r := "row")) filter (harness_id is not null) as harness_id,
+        sum(content_count) as content_count
+    from log group by conversation_id
+),
+turned as (
+    select
+        conversation_id,
+        count(*) as turns,
+        list_sort(list(distinct generation)) as generations
+    from turns where source = $source group by conversation_id
+),
+asking as (
+    select conversation_id, count(*) as open_questions
+    from questions where source = $source and outcome = 'awaiting-decision' group by conversation_id
+)
+select
+    $source,
+    conversation_id,
+    case
+        when not readable then 'unreadable'
+        when last_state = 'STATE_PENDING' then 'interrupted'
+        else 'finished'
+    end,
+    rows_read,
+    last_step,
+    turns,
+    coalesce(open_questions, 0),
+    harness_id,
+    generations,
+    content_count
+from told
+join turned using (conversation_id)
+left join asking using (conversation_id);

@@ -1,0 +1,138 @@
+"""Derive turns, questions, tool calls and conversations from the events of one source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from axnb.case.case import run_sql
+from axnb.case.pairing import Mark, PairedCall, pair
+from axnb.settings import Tool
+
+#: Conversations whose calls are paired at a time.
+_CHUNK = 500
+
+_PAIRED = pa.schema(
+    [
+        ("conversation_id", pa.string()),
+        ("turn", pa.int64()),
+        ("call_step", pa.int64()),
+        ("call_position", pa.int64()),
+        ("row", pa.int64()),
+        ("part", pa.int64()),
+        ("call_id", pa.string()),
+        ("tool", pa.string()),
+        ("observations", pa.int64()),
+        ("result_step", pa.int64()),
+        ("result_position", pa.int64()),
+        ("pairing", pa.string()),
+        ("signal", pa.string()),
+    ]
+)
+_ORPHANS = pa.schema(
+    [
+        ("source", pa.string()),
+        ("conversation_id", pa.string()),
+        ("turn", pa.int64()),
+        ("step", pa.int64()),
+        ("position", pa.int64()),
+        ("part", pa.int64()),
+        ("call_id", pa.string()),
+        ("tool", pa.string()),
+    ]
+)
+
+
+def derive(session: duckdb.DuckDBPyConnection, source: str, tools: Mapping[str, Tool]) -> None:
+    """Fill the derived tables for one source; its events and rejects are in the case."""
+    values = {"source": source}
+    for name in ("10_turns", "20_questions", "30_marks"):
+        run_sql(session, "case", f"derive/{name}.sql", values)
+    _pair_tangled(session, source)
+    _apply_tool_rules(session, source, tools)
+    for name in ("40_tool_calls", "50_conversations"):
+        run_sql(session, "case", f"derive/{name}.sql", values)
+    for name in ("marks", "tangled", "paired", "operation_ids", "tool_rules"):
+        session.execute(f"drop table {name}")
+
+
+def _pair_tangled(session: duckdb.DuckDBPyConnection, source: str) -> None:
+    """Pair the calls and results of conversations in which ids alone do not tell."""
+    for marks in _tangled_conversations(session, source):
+        found = [pair(group) for _, group in groupby(marks, attrgetter("conversation_id"))]
+        calls = [_paired_row(call) for pairs in found for call in pairs.calls]
+        orphans = [_orphan_row(source, mark) for pairs in found for mark in pairs.orphans]
+        _append(session, "paired", calls, _PAIRED)
+        _append(session, "orphan_results", orphans, _ORPHANS)
+
+
+def _tangled_conversations(
+    session: duckdb.DuckDBPyConnection, source: str
+) -> Iterator[Iterator[Mark]]:
+    """Marks of tangled conversations, some conversations at a time, grouped by conversation."""
+    ((count,),) = session.execute("select count(*) from tangled").fetchall()
+    for start in range(1, count + 1, _CHUNK):
+        values = {"source": source, "first": start, "last": start + _CHUNK - 1}
+        found = run_sql(session, "case", "derive/31_tangled_marks.sql", values)
+        yield (Mark(*mark) for mark in found)
+
+
+def _paired_row(paired: PairedCall) -> dict[str, Any]:
+    call, result = paired.call, paired.result
+    return {
+        "conversation_id": call.conversation_id,
+        "turn": call.turn,
+        "call_step": call.step,
+        "call_position": call.position,
+        "row": call.row,
+        "part": call.part,
+        "call_id": call.call_id,
+        "tool": call.tool,
+        "observations": paired.observations,
+        "result_step": None if result is None else result.step,
+        "result_position": None if result is None else result.position,
+        "pairing": paired.pairing,
+        "signal": None if result is None else result.signal,
+    }
+
+
+def _orphan_row(source: str, mark: Mark) -> dict[str, Any]:
+    return {
+        "source": source,
+        "conversation_id": mark.conversation_id,
+        "turn": mark.turn,
+        "step": mark.step,
+        "position": mark.position,
+        "part": mark.part,
+        "call_id": mark.call_id,
+        "tool": mark.tool,
+    }
+
+
+def _apply_tool_rules(
+    session: duckdb.DuckDBPyConnection, source: str, tools: Mapping[str, Tool]
+) -> None:
+    """Cut operation ids out of the arguments of tools for which the settings have a path."""
+    rules = [
+        {"tool": tool.name, "path": tool.operation_id, "consequential": tool.consequential}
+        for tool in tools.values()
+    ]
+    schema = pa.schema(
+        [("tool", pa.string()), ("path", pa.string()), ("consequential", pa.bool_())]
+    )
+    _append(session, "tool_rules", rules, schema)
+    run_sql(session, "case", "derive/32_operation_ids.sql", {"source": source})
+
+
+def _append(
+    session: duckdb.DuckDBPyConnection, table: str, rows: list[dict[str, Any]], schema: pa.Schema
+) -> None:
+    if rows:
+        session.register("rows_to_append", pa.Table.from_pylist(rows, schema=schema))
+        session.execute(f"insert into {table} by name select * from rows_to_append")
+        session.unregister("rows_to_append")

@@ -1,0 +1,90 @@
+-- What a server of one generation would decode from each conversation: the History of
+-- ax/behaviour. What it drops from a row of the fast path follows from the row's shape; rows of the
+-- careful path were decoded with every generation's own schema.
+-- Parameters: $generation (one a schema), $owner_key, $content_key, $config_kind (none, text or
+-- object: what it takes for a configuration under harness_config).
+with
+decoded as (
+    select
+        source, conversation_id, position, "row", visible,
+        not (
+            config is not null and $config_kind <> 'none' and shape <> 'G8'
+            and starts_with(config, '{') <> ($config_kind = 'object')
+        ) as readable,
+        case state
+            when 'STATE_PENDING' then 1 when 'STATE_FAILED' then 2
+            when 'STATE_COMPLETED' then 3 when 'STATE_CANCELED' then 4 else 0
+        end as state,
+        case when (shape = 'G8') = ($owner_key = 'agent_id') and $owner_key <> '' then harness_id end as owner,
+        case when shape in ('exec', 'G5', 'G6') then exec_id end as exec_id,
+        case when (shape in ('exec', 'G5', 'G6')) = ($content_key = 'messages')
+            then content_count else 0 end as decoded,
+        content_count as stored
+    from events where route = 'fast'
+    union all
+    select
+        k.source, k.conversation_id, k.position, k."row", k.visible,
+        r.readable, r.state, nullif(r.owner, ''), nullif(r.exec_id, ''), r.content_count, k.stored
+    from (
+        select source, conversation_id, position, "row", visible, content_count as stored
+        from events where route = 'careful'
+        union all
+        select source, conversation_id, position, "row", visible, 0
+        from rejects where conversation_id is not null
+    ) k
+    join readings r on r.source = k.source and r."row" = k."row" and r.generation = $generation
+),
+told as (
+    select
+        source,
+        conversation_id,
+        case when bool_or(not readable) then false when bool_and(readable is not null) then true end as readable,
+        coalesce(arg_max(state, struct_pack(p := position, r := "row")) filter (state <> 0), 0) as last_state,
+        coalesce(arg_min(owner, struct_pack(p := position, r := "row")) filter (owner is not null), '') as owner,
+        max(struct_pack(p := position, r := "row", e := coalesce(exec_id, ''))) filter (state = 1) as pending,
+        sum(decoded) as decoded,
+        sum(stored) as stored
+    from decoded
+    where visible
+    group by source, conversation_id
+),
+-- G3: the last pending execution, unless a later row completes it.
+completed as (
+    select distinct d.source, d.conversation_id
+    from decoded d
+    join told t on t.source = d.source and t.conversation_id = d.conversation_id
+    where $generation = 'G3' and d.visible and d.state = 3 and t.pending is not null
+        and coalesce(d.exec_id, '') = t.pending.e
+        and (d.position > t.pending.p or d.position = t.pending.p and d."row" > t.pending.r)
+),
+executed as (
+    select source, exec_id, bool_or(state = 3) as closed, count(state) as known
+    from executions
+    where $generation = 'G3'
+    group by source, exec_id
+),
+asking as (
+    select distinct source, conversation_id from questions where outcome = 'awaiting-decision'
+)
+select
+    c.source,
+    c.conversation_id,
+    t.readable,
+    coalesce(t.last_state = 1, false) as pending,
+    coalesce(t.owner, '') as owner,
+    case
+        when t.pending is null or t.pending.e = '' or done.conversation_id is not null then 'none'
+        when coalesce(e.known, 0) = 0 then 'lost'
+        when e.closed then 'closed'
+        when a.conversation_id is not null then 'waiting'
+        else 'open'
+    end as execution,
+    coalesce(t.decoded, 0) as decoded,
+    coalesce(t.stored, 0) as stored,
+    t.conversation_id is not null as seen
+from conversations c
+left join told t on t.source = c.source and t.conversation_id = c.conversation_id
+left join completed done on done.source = c.source and done.conversation_id = c.conversation_id
+left join executed e on e.source = c.source and e.exec_id = t.pending.e
+left join asking a on a.source = c.source and a.conversation_id = c.conversation_id
+order by c.source, c.conversation_id;

@@ -1,0 +1,241 @@
+-- The tables of a case. Names are stable: they are what people query in a notebook.
+
+create table if not exists meta (
+    name varchar primary key,
+    value varchar not null
+);
+
+-- A thing that was loaded: where it came from, what was read of it, and how that can be proved.
+create table if not exists sources (
+    source varchar primary key,       -- short name, unique in the case
+    kind varchar not null,            -- eventlog
+    locator varchar not null,         -- path or address; never a password
+    step_column varchar,              -- the column that numbers the rows: seq or step
+    variant varchar,                  -- a known relative of AX's log, such as checkpointd
+    read bigint not null,             -- rows in the source
+    parsed bigint not null,           -- rows in `events`
+    rejected bigint not null,         -- rows in `rejects`; read = parsed + rejected, always
+    executions_read bigint not null,  -- rows of a leftover or G3 execution_log
+    executions_rejected bigint not null,
+    scope varchar,                    -- the one conversation that was asked for, if only one was
+    custody json not null,            -- hashes, or server, snapshot and LSN
+    notes varchar[] not null,         -- what a reader must know, a sentence each
+    incomplete varchar[] not null     -- why it may hold less than was there, a sentence each
+);
+
+-- A row of a conversation_log that AX of the row's own generation can decode.
+create table if not exists events (
+    source varchar not null,
+    "row" bigint not null,            -- place in the source's own order
+    conversation_id varchar not null,
+    step bigint,                      -- the number column (seq or step)
+    position bigint not null,         -- place in the order in which AX reads the conversation
+    visible boolean not null,         -- false where AX's own query does not find the row
+    state varchar not null,           -- STATE_PENDING, STATE_COMPLETED, …
+    harness_id varchar,               -- the owner that the row names (agent_id in G8)
+    config varchar,                   -- configuration of the turn, JSON text
+    exec_id varchar,                  -- G3 and G4
+    shape varchar not null,           -- what the row's keys say of its generation; see ax/rows
+    route varchar not null,           -- fast or careful: which reader decoded it
+    content_count integer not null,   -- messages or steps in the row
+    contents struct(
+        kind varchar, "role" varchar, call_id varchar, tool varchar, is_error boolean,
+        signal varchar, decision varchar, value varchar, size bigint
+    )[] not null,                     -- the row's parts in order; read them through `parts`
+    payload varchar not null,         -- the original text
+    digest blob not null              -- sha256 of the original text
+);
+
+-- A row that AX of its own generation cannot decode, or whose key cannot be read.
+create table if not exists rejects (
+    source varchar not null,
+    "row" bigint not null,
+    conversation_id varchar,
+    step bigint,
+    key_text varchar not null,        -- the key as found, with its storage classes
+    position bigint not null,
+    visible boolean not null,
+    shape varchar not null,
+    reason varchar not null,          -- a short class
+    decodes boolean,                  -- can AX of its own generation decode it? NULL: not looked at
+    state varchar,                    -- the state that it names, where it decodes
+    detail varchar not null,          -- where in the row; never a piece of it
+    size bigint not null,             -- bytes
+    digest blob,                      -- sha256 of the raw bytes; NULL where they could not be read
+    raw blob                          -- the raw bytes; NULL where too large or unreadable
+);
+
+-- What servers of each generation decode from a row that took the careful path. Rows of the fast
+-- path need none: what a generation drops from them follows from their shape.
+create table if not exists readings (
+    source varchar not null,
+    "row" bigint not null,
+    generation varchar not null,      -- who reads
+    readable boolean,                 -- NULL where the row is too large for axnb to judge
+    state integer not null,           -- as decoded; 0 is unspecified
+    owner varchar not null,
+    exec_id varchar not null,
+    content_count integer not null
+);
+
+-- A row of G3's execution_log, which G3 reads to find out what is pending.
+create table if not exists executions (
+    source varchar not null,
+    "row" bigint not null,
+    exec_id varchar not null,
+    agent_id varchar,
+    state integer,                    -- NULL where the row does not decode
+    recorded_at varchar,              -- as found; G3 wrote it in the format of its driver
+    digest blob not null
+);
+
+-- The content parts of a row, in order. `text`, `arguments` and `result` are cut from the payload
+-- when they are asked for: storing them again would double the case. This view is the only place
+-- outside landing where JSON is taken apart.
+create or replace view parts as
+select
+    source,
+    "row",
+    conversation_id,
+    step,
+    position,
+    part,
+    c.kind,
+    c."role",
+    c.call_id,
+    c.tool,
+    c.is_error,
+    c.signal,
+    c.decision,
+    c.size,
+    case
+        when c.kind in ('tool_call', 'tool_result') then null
+        when route = 'careful' then c.value
+        when c.kind = 'text' and shape in ('exec', 'G5', 'G6')
+            then json_extract_string(payload, '$.messages[0].content.text.text')
+        when c.kind = 'text' then json_extract_string(payload, '$.steps[0].content.content[0].text.text')
+        when c.kind = 'thought' and shape in ('exec', 'G5', 'G6')
+            then json_extract_string(payload, '$.messages[0].content.thought.summary[0].text.text')
+        when c.kind = 'thought' then json_extract_string(payload, '$.steps[0].thought.summary[0].text.text')
+    end as "text",
+    case
+        when c.kind <> 'tool_call' then null
+        when route = 'careful' then c.value
+        when shape in ('exec', 'G5', 'G6')
+            then cast(json_extract(payload, '$.messages[0].content.tool_call.function_call.arguments') as varchar)
+        else cast(json_extract(payload, '$.steps[0].tool_call.function_call.arguments') as varchar)
+    end as arguments,
+    case
+        when c.kind <> 'tool_result' then null
+        when route = 'careful' then c.value
+        when shape in ('exec', 'G5', 'G6')
+            then cast(json_extract(payload, '$.messages[0].content.tool_result.function_result.response') as varchar)
+        else cast(
+            coalesce(
+                json_extract(payload, '$.steps[0].tool_result.function_result.result.struct_value'),
+                json_extract(payload, '$.steps[0].tool_result.function_result.result.string_value')
+            ) as varchar
+        )
+    end as result
+from (
+    select *, unnest(contents) as c, generate_subscripts(contents, 1) as part
+    from events
+    where content_count > 0
+);
+
+-- A turn: from an input to its end.
+create table if not exists turns (
+    source varchar not null,
+    conversation_id varchar not null,
+    turn bigint not null,             -- from 1
+    first_step bigint,
+    last_step bigint,
+    input_step bigint,                -- NULL where the turn does not begin with an input row
+    first_position bigint not null,
+    last_position bigint not null,
+    ended varchar not null,           -- the terminal state, `interrupted`, or `unspecified`
+    generation varchar not null,      -- who wrote it
+    harness_id varchar                -- the owner that its input row names
+);
+
+-- A call of a tool, with what became of it.
+create table if not exists tool_calls (
+    source varchar not null,
+    conversation_id varchar not null,
+    turn bigint not null,
+    call_step bigint,
+    call_position bigint not null,
+    part bigint not null,
+    call_id varchar not null,         -- as logged; may be empty, may be used again
+    tool varchar not null,
+    operation_id varchar,             -- NULL where the log has none
+    operation_id_from varchar not null,  -- rule, call-id or none
+    observations bigint not null,     -- how often the same call was logged (streaming)
+    result_step bigint,
+    result_position bigint,
+    pairing varchar,                  -- id, order or inferred; NULL without a result
+    outcome varchar not null,         -- completed, failed, placeholder, unknown, …
+    consequential boolean not null
+);
+
+-- A result that no call claims.
+create table if not exists orphan_results (
+    source varchar not null,
+    conversation_id varchar not null,
+    turn bigint not null,
+    step bigint,
+    position bigint not null,
+    part bigint not null,
+    call_id varchar not null,
+    tool varchar not null
+);
+
+-- A question that a harness put to a person.
+create table if not exists questions (
+    source varchar not null,
+    conversation_id varchar not null,
+    turn bigint not null,
+    step bigint,
+    position bigint not null,
+    question_id varchar not null,
+    outcome varchar not null          -- awaiting-decision, approved or declined
+);
+
+-- A conversation, and what it looks like without asking any server.
+create table if not exists conversations (
+    source varchar not null,
+    conversation_id varchar not null,
+    state varchar not null,           -- finished, interrupted or unreadable
+    rows_read bigint not null,
+    last_step bigint,
+    turns bigint not null,
+    open_questions bigint not null,
+    harness_id varchar,               -- the owner that the rows name, in any generation's words
+    generations varchar[] not null,
+    content_count bigint not null
+);
+
+-- What was found to be wrong, with the smallest rows that prove it.
+create table if not exists findings (
+    id varchar not null,              -- AX110
+    name varchar not null,            -- interrupted-turn
+    severity varchar not null,        -- info, warning or error
+    source varchar not null,
+    conversation_id varchar,
+    step bigint,
+    sentence varchar not null,
+    witness struct(step bigint, digest varchar)[] not null
+);
+
+-- Harnesses that log calls and, anywhere in the source, no result.
+create or replace view silent_harnesses as
+select k.source, coalesce(c.harness_id, '') as harness_id, count(*) as calls
+from tool_calls k
+join conversations c on c.source = k.source and c.conversation_id = k.conversation_id
+where k.source || chr(0) || coalesce(c.harness_id, '') not in (
+    select o.source || chr(0) || coalesce(d.harness_id, '')
+    from orphan_results o
+    join conversations d on d.source = o.source and d.conversation_id = o.conversation_id
+)
+group by k.source, coalesce(c.harness_id, '')
+having count(k.result_position) = 0;

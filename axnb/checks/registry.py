@@ -1,0 +1,100 @@
+"""The registry of checks: every `.sql` file of this folder with its header.
+
+A check is a query over the tables of a case. Its header says what it is; the query returns
+(source, conversation_id, step, sentence, witness), where the witness is a list of
+(step, digest). `needs: answers` means that it also reads `answers`, what the asked server does
+next with each conversation; such a check runs at triage, all others when a source is loaded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal, cast
+
+import duckdb
+
+from axnb.errors import UsageError
+
+_FIELD = re.compile(r"-- (id|name|severity|needs): (.+)")
+
+
+@dataclass(frozen=True)
+class Check:
+    """A finding class."""
+
+    id: str
+    name: str
+    severity: Literal["info", "warning", "error"]
+    needs: tuple[str, ...]
+    explanation: str
+    sql: str
+
+    def page(self) -> str:
+        """What `axnb explain` prints."""
+        needs = f"\nNeeds: {', '.join(self.needs)}." if self.needs else ""
+        return f"{self.id} {self.name} ({self.severity})\n\n{self.explanation}{needs}\n\n{self.sql}"
+
+
+@cache
+def checks() -> tuple[Check, ...]:
+    """All checks, by id."""
+    found = [
+        _parse(entry.read_text(encoding="utf-8"))
+        for entry in files("axnb.checks").iterdir()
+        if entry.name.endswith(".sql")
+    ]
+    return tuple(sorted(found, key=lambda check: check.id))
+
+
+def find_check(text: str) -> Check:
+    """The check of an id or a name; UsageError if there is none."""
+    for check in checks():
+        if text.upper() == check.id or text.lower() == check.name:
+            return check
+    known = ", ".join(check.id for check in checks())
+    raise UsageError(f"there is no finding {text!r}; axnb knows {known}.")
+
+
+def _parse(text: str) -> Check:
+    fields: dict[str, str] = {}
+    explanation: list[str] = []
+    lines = text.splitlines()
+    body = next(n for n, line in enumerate(lines) if not line.startswith("--"))
+    for line in lines[:body]:
+        if match := _FIELD.fullmatch(line):
+            fields[match.group(1)] = match.group(2)
+        else:
+            explanation.append(line.removeprefix("--").strip())
+    return Check(
+        id=fields["id"],
+        name=fields["name"],
+        severity=cast(Literal["info", "warning", "error"], fields["severity"]),
+        needs=tuple(need.strip() for need in fields.get("needs", "").split(",") if need.strip()),
+        explanation="\n".join(explanation).strip(),
+        sql="\n".join(lines[body:]).strip(),
+    )
+
+
+def run_checks(
+    session: duckdb.DuckDBPyConnection,
+    wanted: Iterable[Check],
+    values: Mapping[str, object] | None = None,
+) -> None:
+    """Run checks in a session and append what they find to the temp table `found`."""
+    session.execute(
+        "create or replace temp table found (id varchar, name varchar, severity varchar, "
+        "source varchar, conversation_id varchar, step bigint, sentence varchar, "
+        "witness struct(step bigint, digest varchar)[])"
+    )
+    for check in wanted:
+        header = {"id": check.id, "name": check.name, "severity": check.severity}
+        used = {name: value for name, value in (values or {}).items() if f"${name}" in check.sql}
+        session.execute(
+            "insert into found select $id, $name, $severity, source, conversation_id, step, "
+            f"sentence, witness from ({check.sql})",
+            {**header, **used},
+        )

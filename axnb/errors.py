@@ -1,0 +1,54 @@
+"""What axnb raises.
+
+    AxnbError                  axnb itself could not run (exit 4)
+    ├── UsageError             the request makes no sense (exit 2)
+    ├── SourceError            a source cannot be read (exit 3)
+    │   ├── NotALogError       it is there and is not an AX log that axnb reads
+    │   ├── SourceChangedError it changed while it was copied
+    │   └── UnavailableError   a server did not answer, refused, or gave up
+    └── CaseError              the case file cannot be used
+        └── CaseLockedError    another process holds it
+
+Every message is one sentence that names the object it is about and what to do. A message never
+holds a payload or a password.
+"""
+
+from __future__ import annotations
+
+
+class AxnbError(Exception):
+    """Base of all that axnb raises on purpose; `exit_code` is what the command line returns."""
+
+    exit_code = 4
+
+
+class UsageError(AxnbError):
+    """The request makes no sense: an unknown version, a malformed option."""
+
+    exit_code = 2
+
+
+class SourceError(AxnbError):
+    """A source cannot be read; nothing was concluded from it."""
+
+    exit_code = 3
+
+
+class NotALogError(SourceError):
+    """The source is there, and is not an AX log of a generation that axnb reads."""
+
+
+class SourceChangedError(SourceError):
+    """The source changed while it was copied."""
+
+
+class UnavailableError(SourceError):
+    """A server did not answer, refused, or was given up after bounded retries."""
+
+
+class CaseError(AxnbError):
+    """The case file cannot be used."""
+
+
+class CaseLockedError(CaseError):
+    """Another process holds the case file for writing."""

@@ -1,0 +1,247 @@
+"""Load an event log into a case: land, decode what is left, derive; all of it or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+
+from axnb.ax import protojson, schemas
+from axnb.case.case import Case, run_sql
+from axnb.case.derive import derive
+from axnb.errors import SourceError
+from axnb.evidence.careful import CarefulPath, place_odd_rows
+from axnb.evidence.locators import PostgresLocator, SqliteLocator
+from axnb.evidence.reader import LogReader
+from axnb.evidence.screen import Screen
+from axnb.settings import Settings
+
+_TABLES = (
+    "events",
+    "rejects",
+    "readings",
+    "executions",
+    "turns",
+    "questions",
+    "tool_calls",
+    "orphan_results",
+    "conversations",
+    "findings",
+    "sources",
+)
+
+
+_EXECUTIONS = pa.schema(
+    [
+        ("source", pa.string()),
+        ("row", pa.int64()),
+        ("exec_id", pa.string()),
+        ("agent_id", pa.string()),
+        ("state", pa.int32()),
+        ("recorded_at", pa.string()),
+        ("digest", pa.binary()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class LoadOptions:
+    """How a source is read."""
+
+    conversation: str | None = None
+    live: bool = False
+    wal: str | None = None
+
+
+def open_reader(
+    locator: SqliteLocator | PostgresLocator, options: LoadOptions, settings: Settings
+) -> LogReader:
+    """The reader for a locator."""
+    if isinstance(locator, SqliteLocator):
+        from axnb.evidence.sqlite import SqliteReader
+
+        return SqliteReader(
+            locator.path, live=options.live, wal=options.wal, scratch=settings.scratch
+        )
+    from axnb.evidence.postgres import PostgresReader
+
+    return PostgresReader(locator, statement_timeout=settings.statement_timeout)
+
+
+def load_log(
+    case: Case,
+    locator: SqliteLocator | PostgresLocator,
+    options: LoadOptions | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> str:
+    """Load one event log and return the name of its source in the case.
+
+    A source that is loaded again replaces what was there. `progress` is called with the number of
+    rows read so far. Raises SourceError; then the case is as it was before.
+    """
+    options = options or LoadOptions()
+    with open_reader(locator, options, case.settings) as reader, case.writing() as session:
+        source = _source_name(session, str(locator))
+        _forget(session, source)
+        _Load(session, case.settings, reader, source, options, progress).run(str(locator))
+        return source
+
+
+def _source_name(session: duckdb.DuckDBPyConnection, locator: str) -> str:
+    """`log`, `log-2`, …; the same locator keeps its name."""
+    known = dict(session.execute("select locator, source from sources").fetchall())
+    if locator in known:
+        return str(known[locator])
+    taken = set(known.values())
+    names = ("log" if n == 1 else f"log-{n}" for n in range(1, len(taken) + 2))
+    return next(name for name in names if name not in taken)
+
+
+def _forget(session: duckdb.DuckDBPyConnection, source: str) -> None:
+    for table in _TABLES:
+        session.execute(f"delete from {table} where source = ?", [source])
+
+
+class _Load:
+    """One load: what its steps share."""
+
+    def __init__(
+        self,
+        session: duckdb.DuckDBPyConnection,
+        settings: Settings,
+        reader: LogReader,
+        source: str,
+        options: LoadOptions,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        self._session = session
+        self._settings = settings
+        self._reader = reader
+        self._source = source
+        self._options = options
+        self._progress = progress
+        self._careful = CarefulPath(session, source, reader.layout.column)
+        self._notes = list(reader.notes)
+        self._incomplete = list(reader.incomplete)
+
+    def run(self, locator: str) -> None:
+        run_sql(self._session, "evidence", "landing/macros.sql")
+        claimed = self._reader.count() if self._options.conversation is None else None
+        self._land()
+        read = self._count("events") + self._count("rejects")
+        if claimed is not None and claimed != read:
+            self._incomplete.append(
+                f"The table's index names {claimed:,} rows, and {read:,} were read."
+            )
+        executions, executions_rejected = self._land_executions()
+        derive(self._session, self._source, self._settings.tools)
+        custody = self._reader.custody()
+        self._session.execute(
+            "insert into sources values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                self._source,
+                self._reader.kind,
+                locator,
+                self._reader.layout.column,
+                self._reader.layout.variant,
+                read,
+                self._count("events"),
+                self._count("rejects"),
+                executions,
+                executions_rejected,
+                self._options.conversation,
+                json.dumps(custody, sort_keys=True),
+                self._notes,
+                self._incomplete,
+            ],
+        )
+
+    def _count(self, table: str) -> int:
+        found = self._session.execute(
+            f"select count(*) from {table} where source = ?", [self._source]
+        ).fetchall()
+        return int(found[0][0])
+
+    # --- landing -------------------------------------------------------------------------------
+
+    def _land(self) -> None:
+        screen = Screen()
+        conversation = self._options.conversation
+        try:
+            self._land_batches(screen, self._reader.fast_batches(conversation))
+            odd = self._reader.odd_rows(conversation, screen.set_aside)
+            self._careful.take(place_odd_rows(odd))
+        except (sqlite3.DatabaseError, duckdb.Error, pa.ArrowException) as err:
+            if "malformed" not in str(err):
+                raise
+            self._recover()
+            return
+        self._careful.take_refused()
+
+    def _land_batches(self, screen: Screen, batches: Iterator[pa.RecordBatch]) -> None:
+        self._session.register("incoming", screen.reader(self._counted(batches)))
+        try:
+            values = {"source": self._source, "column": self._reader.layout.column}
+            run_sql(self._session, "evidence", "landing/fast.sql", values)
+        finally:
+            self._session.unregister("incoming")
+
+    def _counted(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        read = 0
+        for batch in batches:
+            read += batch.num_rows
+            if self._progress is not None:
+                self._progress(read)
+            yield batch
+
+    def _recover(self) -> None:
+        """A damaged page ends every scan; row by row, what lies outside of it can be read."""
+        for table in ("events", "rejects", "readings"):
+            self._session.execute(f"delete from {table} where source = ?", [self._source])
+        try:
+            self._careful.take(place_odd_rows(self._reader.recovered_rows()))
+        except sqlite3.DatabaseError as err:
+            raise SourceError(
+                f"{self._reader.place} is damaged, and its index cannot be read either: {err}."
+            ) from err
+        lost = self._session.execute(
+            "select count(*) from rejects where source = ? and reason = 'damaged'", [self._source]
+        ).fetchall()[0][0]
+        self._incomplete.append(
+            f"{self._reader.place} has damaged pages: {lost} rows are named by its index and "
+            "cannot be read."
+        )
+
+    def _land_executions(self) -> tuple[int, int]:
+        read = rejected = 0
+        found = []
+        message = schemas.message("g3", "ExecutionEvent")
+        for execution in self._reader.executions():
+            read += 1
+            event = None
+            with suppress(protojson.PayloadError, UnicodeDecodeError):
+                event = protojson.decode(protojson.parse(execution.payload.decode()), message)
+            if event is None:
+                rejected += 1
+            found.append(
+                {
+                    "source": self._source,
+                    "row": execution.row,
+                    "exec_id": execution.exec_id,
+                    "agent_id": None if event is None else event.get("agent_id"),
+                    "state": None if event is None else event.get("state", 0),
+                    "recorded_at": execution.recorded_at,
+                    "digest": hashlib.sha256(execution.payload).digest(),
+                }
+            )
+        if found:
+            self._session.register("incoming", pa.Table.from_pylist(found, schema=_EXECUTIONS))
+            self._session.execute("insert into executions by name select * from incoming")
+            self._session.unregister("incoming")
+        return read, rejected

@@ -1,0 +1,253 @@
+"""Read an event log from a SQLite file: from a private copy, with nothing taken on trust.
+
+SQLite columns are not typed, so a row whose values have the classes that AX writes goes the fast
+way, and every other row is handed on value by value.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from axnb.case.custody import PrivateCopy
+from axnb.errors import NotALogError, SourceError
+from axnb.evidence.layout import EXECUTION_TABLE, LOG_TABLE, Layout, recognise
+from axnb.evidence.reader import MAX_FAST_BYTES, MAX_ROW_BYTES, ExecutionRow, OddRow
+from axnb.evidence.wal import check_wal
+
+_MAGIC = b"SQLite format 3\x00"
+_BATCH_ROWS = 8192
+
+
+class SqliteReader:
+    """An event log in a SQLite file; a context manager.
+
+    Raises NotALogError for what is no AX log, SourceError for what cannot be read.
+    """
+
+    kind = "eventlog"
+
+    def __init__(
+        self, path: Path, *, live: bool = False, wal: str | None = None, scratch: Path | None = None
+    ) -> None:
+        self.place = str(path)
+        self._wal_choice = wal
+        self.notes: list[str] = []
+        self.incomplete: list[str] = []
+        _refuse_non_database(path)
+        self._copy = PrivateCopy(path, live=live, scratch=scratch)
+
+    def __enter__(self) -> SqliteReader:
+        copy = self._copy.__enter__()
+        try:
+            wal = check_wal(copy.path, self._wal_choice, self.place)
+            self.notes += wal.notes
+            self.incomplete += wal.incomplete
+            self._connection = sqlite3.connect(copy.path, check_same_thread=False)
+            self._connection.text_factory = bytes
+            self.layout = self._recognise()
+            self.notes += self.layout.notes
+            self._payload = self._payload_as_blob()
+            self._row = self._row_expression()
+        except sqlite3.DatabaseError as err:
+            self.__exit__()
+            raise SourceError(f"{self.place} cannot be read as SQLite: {err}.") from err
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if hasattr(self, "_connection"):
+            self._connection.close()
+        self._copy.__exit__(None, None, None)
+
+    # --- what the source is --------------------------------------------------------------------
+
+    def _query(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def _recognise(self) -> Layout:
+        tables: dict[str, list[str]] = {}
+        keys: list[str] = []
+        for (name,) in self._query("select cast(name as text) from sqlite_master where type='table'"):
+            info = self._query(f"pragma table_info({_quoted(name.decode())})")
+            tables[name.decode()] = [column[1].decode() for column in info]
+            if name == LOG_TABLE.encode():
+                keys = [column[1].decode() for column in info if column[5]]
+        return recognise(self.place, tables, keys)
+
+    def _payload_as_blob(self) -> str:
+        """The payload as UTF-8 bytes; in a UTF-16 database a text is converted by SQLite."""
+        ((encoding,),) = self._query("pragma encoding")
+        return "cast(payload as blob)" if encoding == b"UTF-8" else "cast(cast(payload as text) as blob)"
+
+    def _row_expression(self) -> str:
+        try:
+            self._query(f"select rowid from {LOG_TABLE} limit 1")
+        except sqlite3.OperationalError:
+            return "row_number() over ()"
+        return "rowid"
+
+    def count(self) -> int:
+        """How many rows the table claims to have (SQLite answers from an index)."""
+        ((count,),) = self._query(f"select count(*) from {LOG_TABLE}")
+        return int(count)
+
+    # --- rows ----------------------------------------------------------------------------------
+
+    def _regular(self) -> str:
+        """Rows whose values have the storage classes that AX writes, of a usual size."""
+        return (
+            "typeof(conversation_id) = 'text' and typeof("
+            f"{self.layout.column}) = 'integer' and typeof(payload) = 'text' "
+            f"and length(cast(payload as blob)) <= {MAX_FAST_BYTES}"
+        )
+
+    def fast_batches(self, conversation: str | None = None) -> Iterator[pa.RecordBatch]:
+        """Batches of (row, conversation_id, step, payload) of the regular rows, as bytes."""
+        import adbc_driver_sqlite.dbapi as adbc
+
+        sql = (
+            f"select {self._row} as row, cast(conversation_id as blob) as conversation_id, "
+            f"{self.layout.column} as step, cast(payload as blob) as payload "
+            f"from {LOG_TABLE} where {self._regular()}"
+        )
+        with (
+            adbc.connect(self._copy.path.resolve().as_uri()) as connection,
+            connection.cursor() as cursor,
+        ):
+            cursor.adbc_statement.set_options(
+                **{"adbc.sqlite.query.batch_rows": str(_BATCH_ROWS)}
+            )
+            if conversation is None:
+                cursor.execute(sql)
+            else:
+                cursor.execute(f"{sql} and conversation_id = ?", (conversation,))
+            reader = cursor.fetch_record_batch()
+            # adbc guesses types from the first batch; an empty one has none that fit.
+            for batch in reader:
+                if batch.num_rows:
+                    yield batch
+
+    def odd_rows(
+        self, conversation: str | None = None, rows: Sequence[int] = ()
+    ) -> Iterator[OddRow]:
+        """All other rows, and those that the fast way gave back by their number."""
+        column = self.layout.column
+        sql = (
+            f"select {self._row}, typeof(conversation_id), cast(conversation_id as blob), "
+            f"typeof({column}), cast({column} as text), typeof(payload), "
+            f"length(cast(payload as blob)), case when length(cast(payload as blob)) <= "
+            f"{MAX_ROW_BYTES} then {self._payload} end from {LOG_TABLE}"
+        )
+        where = f"not ({self._regular()})"
+        values: tuple[Any, ...] = ()
+        if conversation is not None:
+            where = f"({where}) and cast(conversation_id as blob) = cast(? as blob)"
+            values = (conversation,)
+        yield from map(_odd_row, self._query(f"{sql} where {where}", values))
+        for row in rows:
+            yield from map(_odd_row, self._query(f"{sql} where rowid = ?", (row,)))
+
+    def recovered_rows(self) -> Iterator[OddRow]:
+        """Every row, one at a time, from a table with damaged pages.
+
+        The index names the rows; a row whose page cannot be read comes without a payload.
+        """
+        column = self.layout.column
+        keys = self._query(
+            f"select rowid, conversation_id, typeof(conversation_id), {column}, typeof({column}) "
+            f"from {LOG_TABLE} indexed by sqlite_autoindex_{LOG_TABLE}_1"
+        )
+        for rowid, conversation_id, id_class, step, step_class in keys:
+            try:
+                yield from self.odd_rows_at(rowid)
+            except sqlite3.DatabaseError as err:
+                yield OddRow(
+                    row=rowid,
+                    id_class=id_class.decode(),
+                    conversation_id=_as_bytes(conversation_id),
+                    step_class=step_class.decode(),
+                    step=None if step is None else str(step),
+                    payload_class="text",
+                    size=0,
+                    payload=None,
+                    problem=f"the page that holds it is damaged ({err})",
+                )
+
+    def odd_rows_at(self, row: int) -> list[OddRow]:
+        """One row by its rowid."""
+        column = self.layout.column
+        return [
+            _odd_row(found)
+            for found in self._query(
+                f"select rowid, typeof(conversation_id), cast(conversation_id as blob), "
+                f"typeof({column}), cast({column} as text), typeof(payload), "
+                f"length(cast(payload as blob)), {self._payload} from {LOG_TABLE} where rowid = ?",
+                (row,),
+            )
+        ]
+
+    def executions(self) -> Iterator[ExecutionRow]:
+        """Rows of execution_log in the order in which G3 reads them."""
+        if not self.layout.has_executions:
+            return
+        for row, exec_id, payload, timestamp in self._query(
+            f"select rowid, cast(exec_id as blob), cast(payload as blob), "
+            f"cast(timestamp as text) from {EXECUTION_TABLE} order by timestamp, rowid"
+        ):
+            yield ExecutionRow(
+                row=row,
+                exec_id=(exec_id or b"").decode(errors="replace"),
+                payload=payload or b"",
+                recorded_at=None if timestamp is None else timestamp.decode(errors="replace"),
+            )
+
+    def custody(self) -> dict[str, Any]:
+        """Hashes of what was read; raises SourceChangedError if the source moved."""
+        return self._copy.verify()
+
+
+def _refuse_non_database(path: Path) -> None:
+    try:
+        size = path.stat().st_size
+        if path.is_dir():
+            raise NotALogError(f"{path} is a folder; name the database file in it.")
+        with path.open("rb") as file:
+            head = file.read(16)
+    except FileNotFoundError:
+        raise SourceError(f"{path} does not exist.") from None
+    except OSError as err:
+        raise SourceError(f"{path} cannot be read: {err.strerror}.") from err
+    if size == 0:
+        raise NotALogError(f"{path} has 0 bytes: a copy that failed, not an empty log.")
+    if head != _MAGIC:
+        raise NotALogError(f"{path} has no SQLite header ({size:,} bytes of something else).")
+
+
+def _odd_row(found: tuple[Any, ...]) -> OddRow:
+    row, id_class, conversation_id, step_class, step, payload_class, size, payload = found
+    return OddRow(
+        row=row,
+        id_class=id_class.decode(),
+        conversation_id=conversation_id,
+        step_class=step_class.decode(),
+        step=None if step is None else step.decode(errors="replace"),
+        payload_class=payload_class.decode(),
+        size=size or 0,
+        payload=payload,
+    )
+
+
+def _as_bytes(value: Any) -> bytes | None:
+    return value if value is None or isinstance(value, bytes) else str(value).encode()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,102 @@
+"""`axnb.toml` and the environment: the only place that reads either.
+
+    memory_limit = "600MB"            # of DuckDB; it spills to disk beyond
+    scratch = "/var/tmp"              # where private copies and spills go
+    statement_timeout = 600           # seconds, for one PostgreSQL query
+
+    [tools.charge_card]
+    operation_id = "$.idempotency_key"   # where a call's arguments hold its operation id
+    consequential = true                 # does a call change something outside? default true
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from axnb.errors import UsageError
+
+FILE_NAME = "axnb.toml"
+
+#: The variable that names the event log where no source is given.
+DSN_VARIABLE = "AX_EVENTLOG_DSN"
+
+_JSON_PATH = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_-]*|\[[0-9]+\])+")
+_SIZE = re.compile(r"[0-9]+(\.[0-9]+)?\s*([KMGT]i?B)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """What an operator says of a tool."""
+
+    name: str
+    operation_id: str | None = None
+    consequential: bool = True
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one run."""
+
+    memory_limit: str = "600MB"
+    scratch: Path | None = None
+    statement_timeout: int = 600
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+
+    @classmethod
+    def read(cls, path: Path | None = None) -> Settings:
+        """Read `path`, or `axnb.toml` of the working directory if there is one.
+
+        Raises UsageError with the file and the key for what cannot be used.
+        """
+        file = path or Path(FILE_NAME)
+        if path is None and not file.exists():
+            return cls()
+        try:
+            document = tomllib.loads(file.read_text(encoding="utf-8"))
+        except OSError as err:
+            raise UsageError(f"{file} cannot be read: {err.strerror}.") from err
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as err:
+            raise UsageError(f"{file} is not TOML: {err}.") from err
+        return _settings(document, file)
+
+
+def _settings(document: dict[str, Any], file: Path) -> Settings:
+    known = {"memory_limit", "scratch", "statement_timeout", "tools"}
+    if unknown := sorted(document.keys() - known):
+        raise UsageError(f"{file} has a key that axnb does not know: {unknown[0]}.")
+    defaults = Settings()
+    limit = document.get("memory_limit", defaults.memory_limit)
+    if not isinstance(limit, str) or not _SIZE.fullmatch(limit):
+        raise UsageError(f"memory_limit in {file} is not a size such as '600MB'.")
+    timeout = document.get("statement_timeout", defaults.statement_timeout)
+    if not isinstance(timeout, int) or isinstance(timeout, bool) or timeout <= 0:
+        raise UsageError(f"statement_timeout in {file} is not a number of seconds.")
+    scratch = document.get("scratch")
+    tools = document.get("tools", {})
+    if not isinstance(tools, dict):
+        raise UsageError(f"tools in {file} is not a table.")
+    return Settings(
+        memory_limit=limit,
+        scratch=Path(str(scratch)) if scratch else None,
+        statement_timeout=timeout,
+        tools={name: _tool(name, value, file) for name, value in tools.items()},
+    )
+
+
+def _tool(name: str, value: Any, file: Path) -> Tool:
+    if not isinstance(value, dict) or value.keys() - {"operation_id", "consequential"}:
+        raise UsageError(f"tools.{name} in {file} takes operation_id and consequential.")
+    path = value.get("operation_id")
+    if path is not None and not (isinstance(path, str) and _JSON_PATH.fullmatch(path)):
+        raise UsageError(f"tools.{name}.operation_id in {file} is no path such as '$.key'.")
+    consequential = value.get("consequential", True)
+    if not isinstance(consequential, bool):
+        raise UsageError(f"tools.{name}.consequential in {file} is neither true nor false.")
+    return Tool(name, path, consequential)
