@@ -5,7 +5,10 @@
     ├── SourceError            a source cannot be read (exit 3)
     │   ├── NotALogError       it is there and is not an AX log that axnb reads
     │   ├── SourceChangedError it changed while it was copied
-    │   └── UnavailableError   a server did not answer, refused, or gave up
+    │   ├── DamagedError       it is damaged in places
+    │   └── UnavailableError   a server did not answer, or refused
+    │       └── CancelledError it broke off a read that may succeed later
+    ├── VerdictError           a notebook ends with a verdict that is not ok (exit 1 or 3)
     └── CaseError              the case file cannot be used
         └── CaseLockedError    another process holds it
 
@@ -42,8 +45,24 @@ class SourceChangedError(SourceError):
     """The source changed while it was copied."""
 
 
+class DamagedError(SourceError):
+    """The source is damaged; what lies outside of the damage may be readable."""
+
+
 class UnavailableError(SourceError):
-    """A server did not answer, refused, or was given up after bounded retries."""
+    """A server did not answer, or refused."""
+
+
+class CancelledError(UnavailableError):
+    """A server broke off a read that may succeed later (SQLSTATE 40001)."""
+
+
+class VerdictError(AxnbError):
+    """A notebook ends with a verdict that is not ok; the result was written before."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 class CaseError(AxnbError):

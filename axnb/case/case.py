@@ -117,7 +117,7 @@ class Case:
             raise CaseError(f"{database} cannot be opened as a case.") from err
         connection.execute("set enable_external_access = false")
         connection.execute("set python_enable_replacements = false")
-        connection.execute("set enable_progress_bar = false")
+        _silence_progress(connection)
         return connection
 
     def _open_error(self, message: str) -> CaseError:
@@ -177,6 +177,16 @@ class Case:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _silence_progress(connection: duckdb.DuckDBPyConnection) -> None:
+    """In a notebook DuckDB draws a progress widget, which is dead in a saved one.
+
+    Without ipywidgets it draws none, and the setting cannot be changed.
+    """
+    shown = connection.execute("select current_setting('enable_progress_bar')").fetchall()
+    if shown == [(True,)]:
+        connection.execute("set enable_progress_bar = false")
 
 
 def _roll_back(connection: duckdb.DuckDBPyConnection) -> None:

@@ -29,8 +29,11 @@ decoded as (
         select source, conversation_id, position, "row", visible, content_count as stored
         from events where route = 'careful'
         union all
-        select source, conversation_id, position, "row", visible, 0
-        from rejects where conversation_id is not null
+        -- What an undecodable row holds is what the generation sees that decodes most of it.
+        select j.source, j.conversation_id, j.position, j."row", j.visible, max(r.content_count)
+        from rejects j join readings r on r.source = j.source and r."row" = j."row"
+        where j.conversation_id is not null
+        group by all
     ) k
     join readings r on r.source = k.source and r."row" = k."row" and r.generation = $generation
 ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ import pyarrow as pa
 from axnb.ax import protojson, schemas
 from axnb.case.case import Case, run_sql
 from axnb.case.derive import derive
-from axnb.errors import SourceError
+from axnb.errors import CancelledError, DamagedError, SourceError
 from axnb.evidence.careful import CarefulPath, place_odd_rows
 from axnb.evidence.locators import PostgresLocator, SqliteLocator
 from axnb.evidence.reader import LogReader
@@ -50,6 +50,10 @@ _EXECUTIONS = pa.schema(
 )
 
 
+#: Seconds to wait before a read that a server cancelled is tried again; then axnb gives up.
+_PAUSES = (0.5, 1.0, 2.0)
+
+
 @dataclass(frozen=True)
 class LoadOptions:
     """How a source is read."""
@@ -79,18 +83,30 @@ def load_log(
     locator: SqliteLocator | PostgresLocator,
     options: LoadOptions | None = None,
     progress: Callable[[int], None] | None = None,
+    after: Callable[[duckdb.DuckDBPyConnection, str], None] | None = None,
 ) -> str:
     """Load one event log and return the name of its source in the case.
 
     A source that is loaded again replaces what was there. `progress` is called with the number of
-    rows read so far. Raises SourceError; then the case is as it was before.
+    rows read so far, `after` with the session and the source before all of it is committed.
+    Raises SourceError; then the case is as it was before.
     """
     options = options or LoadOptions()
-    with open_reader(locator, options, case.settings) as reader, case.writing() as session:
-        source = _source_name(session, str(locator))
-        _forget(session, source)
-        _Load(session, case.settings, reader, source, options, progress).run(str(locator))
-        return source
+    for pause in (*_PAUSES, None):
+        try:
+            with open_reader(locator, options, case.settings) as reader, case.writing() as session:
+                source = _source_name(session, str(locator))
+                _forget(session, source)
+                _Load(session, case.settings, reader, source, options, progress).run(str(locator))
+                if after is not None:
+                    after(session, source)
+                return source
+        except CancelledError:
+            # Each try takes a new snapshot and starts over: parts of two would fit no moment.
+            if pause is None:
+                raise
+            time.sleep(pause)
+    raise AssertionError("unreachable")
 
 
 def _source_name(session: duckdb.DuckDBPyConnection, locator: str) -> str:
@@ -129,6 +145,7 @@ class _Load:
         self._careful = CarefulPath(session, source, reader.layout.column)
         self._notes = list(reader.notes)
         self._incomplete = list(reader.incomplete)
+        self._source_error: SourceError | None = None
 
     def run(self, locator: str) -> None:
         run_sql(self._session, "evidence", "landing/macros.sql")
@@ -177,9 +194,7 @@ class _Load:
             self._land_batches(screen, self._reader.fast_batches(conversation))
             odd = self._reader.odd_rows(conversation, screen.set_aside)
             self._careful.take(place_odd_rows(odd))
-        except (sqlite3.DatabaseError, duckdb.Error, pa.ArrowException) as err:
-            if "malformed" not in str(err):
-                raise
+        except DamagedError:
             self._recover()
             return
         self._careful.take_refused()
@@ -189,27 +204,31 @@ class _Load:
         try:
             values = {"source": self._source, "column": self._reader.layout.column}
             run_sql(self._session, "evidence", "landing/fast.sql", values)
+        except duckdb.Error:
+            # An error of the source passes through DuckDB, which wraps it in its own.
+            if self._source_error is not None:
+                raise self._source_error from None
+            raise
         finally:
             self._session.unregister("incoming")
 
     def _counted(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         read = 0
-        for batch in batches:
-            read += batch.num_rows
-            if self._progress is not None:
-                self._progress(read)
-            yield batch
+        try:
+            for batch in batches:
+                read += batch.num_rows
+                if self._progress is not None:
+                    self._progress(read)
+                yield batch
+        except Exception as err:
+            self._source_error = self._reader.translated(err)
+            raise self._source_error from err
 
     def _recover(self) -> None:
         """A damaged page ends every scan; row by row, what lies outside of it can be read."""
         for table in ("events", "rejects", "readings"):
             self._session.execute(f"delete from {table} where source = ?", [self._source])
-        try:
-            self._careful.take(place_odd_rows(self._reader.recovered_rows()))
-        except sqlite3.DatabaseError as err:
-            raise SourceError(
-                f"{self._reader.place} is damaged, and its index cannot be read either: {err}."
-            ) from err
+        self._careful.take(place_odd_rows(self._reader.recovered_rows()))
         lost = self._session.execute(
             "select count(*) from rejects where source = ? and reason = 'damaged'", [self._source]
         ).fetchall()[0][0]

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from axnb.errors import SourceError
 from axnb.evidence.layout import Layout
 
 #: Larger rows go one at a time, so that a batch of them cannot fill the memory.
@@ -61,6 +62,9 @@ class LogReader(Protocol):
     def __enter__(self) -> LogReader: ...
 
     def __exit__(self, *error: object) -> None: ...
+
+    def translated(self, error: Exception) -> SourceError:
+        """An error of the store's driver in our words: no payload and no password in it."""
 
     def count(self) -> int:
         """Rows that the source claims to hold."""

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from axnb.case.custody import PrivateCopy
-from axnb.errors import NotALogError, SourceError
+from axnb.errors import DamagedError, NotALogError, SourceError
 from axnb.evidence.layout import EXECUTION_TABLE, LOG_TABLE, Layout, recognise
 from axnb.evidence.reader import MAX_FAST_BYTES, MAX_ROW_BYTES, ExecutionRow, OddRow
 from axnb.evidence.wal import check_wal
@@ -56,7 +56,7 @@ class SqliteReader:
             self._row = self._row_expression()
         except sqlite3.DatabaseError as err:
             self.__exit__()
-            raise SourceError(f"{self.place} cannot be read as SQLite: {err}.") from err
+            raise self.translated(err) from err
         except BaseException:
             self.__exit__()
             raise
@@ -67,10 +67,21 @@ class SqliteReader:
             self._connection.close()
         self._copy.__exit__(None, None, None)
 
+    def translated(self, error: Exception) -> SourceError:
+        """An error of SQLite in our words."""
+        if isinstance(error, SourceError):
+            return error
+        if "malformed" in str(error):
+            return DamagedError(f"{self.place} is damaged: {error}.")
+        return SourceError(f"{self.place} cannot be read as SQLite: {error}.")
+
     # --- what the source is --------------------------------------------------------------------
 
     def _query(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return self._connection.execute(sql, values).fetchall()
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except sqlite3.DatabaseError as err:
+            raise self.translated(err) from err
 
     def _recognise(self) -> Layout:
         tables: dict[str, list[str]] = {}
@@ -90,7 +101,7 @@ class SqliteReader:
     def _row_expression(self) -> str:
         try:
             self._query(f"select rowid from {LOG_TABLE} limit 1")
-        except sqlite3.OperationalError:
+        except SourceError:
             return "row_number() over ()"
         return "rowid"
 
@@ -168,7 +179,7 @@ class SqliteReader:
         for rowid, conversation_id, id_class, step, step_class in keys:
             try:
                 yield from self.odd_rows_at(rowid)
-            except sqlite3.DatabaseError as err:
+            except SourceError:
                 yield OddRow(
                     row=rowid,
                     id_class=id_class.decode(),
@@ -178,7 +189,7 @@ class SqliteReader:
                     payload_class="text",
                     size=0,
                     payload=None,
-                    problem=f"the page that holds it is damaged ({err})",
+                    problem="the page that holds it is damaged",
                 )
 
     def odd_rows_at(self, row: int) -> list[OddRow]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import duckdb
@@ -47,6 +47,24 @@ class Question:
 
 
 @dataclass(frozen=True)
+class UnresolvedCall:
+    """A call whose outcome the log does not tell."""
+
+    step: int | None
+    tool: str
+    operation_id: str | None
+    operation_id_from: str
+    outcome: str
+    #: Was a result logged at all?
+    answered: bool
+    consequential: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """The call as JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
 class ConversationTriage:
     """One conversation of a source."""
 
@@ -59,6 +77,8 @@ class ConversationTriage:
     harness: str | None
     generations: tuple[str, ...]
     calls: dict[str, int]
+    unresolved: tuple[UnresolvedCall, ...]
+    question_steps: tuple[int | None, ...]
     next: Next
     action: str
     findings: tuple[str, ...]
@@ -75,6 +95,7 @@ class ConversationTriage:
             "harness": self.harness,
             "generations": list(self.generations),
             "calls": self.calls,
+            "unresolved_calls": [call.as_dict() for call in self.unresolved],
             "next": self.next.as_dict(),
             "action": self.action,
             "findings": list(self.findings),
@@ -129,7 +150,7 @@ class Triage:
     conversations: tuple[ConversationTriage, ...]
     findings: tuple[Finding, ...]
     #: What was not looked at, and what was assumed: a sentence each.
-    scope: tuple[str, ...] = field(default=())
+    scope: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The stable JSON, `axnb.triage/1`."""
@@ -167,8 +188,10 @@ def triage(
         histories = look.histories(target.generation)
         answers = {key: predict(target, histories[key]) for key in wanted}
         findings = look.findings(target, answers)
-        triaged = _triage_conversations(wanted, answers, findings, look.silent())
-        doubts = (*_doubts(sources, triaged), *look.unresolved(wanted.keys()))
+        triaged = _triage_conversations(
+            wanted, histories, answers, target, findings, look.silent()
+        )
+        doubts = _doubts(sources, triaged)
     return Triage(
         verdict=judge(findings, doubts),
         target=target,
@@ -258,13 +281,32 @@ class _Look:
             "order by outcome"
         ):
             calls.setdefault((source, conversation_id), {})[outcome] = count
+        unresolved: dict[Key, list[UnresolvedCall]] = {}
+        for source, conversation_id, *call in self._rows(
+            "select source, conversation_id, call_step, tool, operation_id, operation_id_from, "
+            "outcome, result_position is not null, consequential from tool_calls "
+            "where outcome in ('unknown', 'placeholder') "
+            "order by source, conversation_id, call_position, part"
+        ):
+            unresolved.setdefault((source, conversation_id), []).append(UnresolvedCall(*call))
+        questions: dict[Key, list[int | None]] = {}
+        for source, conversation_id, step in self._rows(
+            "select source, conversation_id, step from questions "
+            "where outcome = 'awaiting-decision' order by source, conversation_id, position"
+        ):
+            questions.setdefault((source, conversation_id), []).append(step)
         self._session.execute("select * from conversations order by source, conversation_id")
         names = [column[0] for column in self._session.description or ()]
         found = {}
         for row in self._session.fetchall():
             record = dict(zip(names, row, strict=True))
             key = (record["source"], record["conversation_id"])
-            found[key] = {**record, "calls": calls.get(key, {})}
+            found[key] = {
+                **record,
+                "calls": calls.get(key, {}),
+                "unresolved": unresolved.get(key, []),
+                "question_steps": questions.get(key, []),
+            }
         return found
 
     def histories(self, generation: Generation) -> dict[Key, History]:
@@ -331,17 +373,6 @@ class _Look:
         """(source, harness) of harnesses that never log a result; an unnamed one is empty."""
         return set(self._rows("select source, harness_id from silent_harnesses"))
 
-    def unresolved(self, wanted: Collection[Key]) -> list[str]:
-        """One doubt for each consequential call whose outcome is not known."""
-        return [
-            f"the outcome of {tool} in {conversation_id} is not known."
-            for source, conversation_id, tool in self._rows(
-                "select source, conversation_id, tool from tool_calls "
-                "where consequential and outcome in ('unknown', 'placeholder')"
-            )
-            if (source, conversation_id) in wanted
-        ]
-
 
 def _ordered(generations: Sequence[str]) -> tuple[str, ...]:
     """Generations oldest first; the one that cannot be told is left out beside those that can."""
@@ -373,7 +404,9 @@ def _keyed(digest: str | None, key: bytes) -> str | None:
 
 def _triage_conversations(
     wanted: Mapping[Key, dict[str, Any]],
+    histories: Mapping[Key, History],
     answers: Mapping[Key, Next],
+    target: Target,
     findings: Sequence[Finding],
     silent: set[Key],
 ) -> tuple[ConversationTriage, ...]:
@@ -392,13 +425,16 @@ def _triage_conversations(
             harness=record["harness_id"],
             generations=tuple(sorted(record["generations"], key=versions.order)),
             calls=record["calls"],
+            unresolved=tuple(record["unresolved"]),
+            question_steps=tuple(record["question_steps"]),
             next=answers[key],
             action=choose_action(
                 record["state"],
                 answers[key],
-                unresolved=any(record["calls"].get(o) for o in ("unknown", "placeholder")),
+                unresolved=any(call.consequential for call in record["unresolved"]),
                 asks=record["open_questions"] > 0,
                 silent=(key[0], record["harness_id"] or "") in silent,
+                owner_lost=_owner_lost(record["harness_id"], histories[key].owner, target),
             ),
             findings=tuple(sorted(ids.get(key, ()))),
         )
@@ -406,18 +442,32 @@ def _triage_conversations(
     )
 
 
-def choose_action(state: str, answer: Next, *, unresolved: bool, asks: bool, silent: bool) -> str:
+def _owner_lost(named: str | None, seen: str, target: Target) -> bool:
+    """Does the asked server take another owner than the one that the log names first?"""
+    return target.generation.owner_key is not None and named is not None and named != seen
+
+
+def choose_action(
+    state: str,
+    answer: Next,
+    *,
+    unresolved: bool = False,
+    asks: bool = False,
+    silent: bool = False,
+    owner_lost: bool = False,
+) -> str:
     """What a person should do with a conversation, given what the asked server does next.
 
-    `unresolved`: the outcome of a call is not known. `silent`: its harness never logs results, so
-    on a finished conversation that says nothing.
+    `unresolved`: the outcome of a call is not known. `asks`: a question waits for a person.
+    `silent`: its harness never logs results, so on a finished conversation that says nothing.
+    `owner_lost`: the asked server does not see the owner that the log names, or takes another.
     """
     does = {answer.empty, answer.input}
     if does & {"wrong-column"} or answer.history in ("lost", "part"):
         return "do-not-touch"
-    if does & {"unreadable", "unknown"}:
+    if state == "unreadable" or does & {"unreadable", "unknown"}:
         return "quarantine"
-    if does & {"harness-changed", "harness-missing"}:
+    if owner_lost or does & {"harness-changed", "harness-missing"}:
         return "name-owner"
     if does & {"blocked", "lost-pending"}:
         return "read-back-then-unblock" if unresolved else "unblock"
@@ -443,6 +493,8 @@ def _doubts(
             doubts.append(f"{source.rejected} rows of {source.name} could not be read.")
     if any(c.next.empty == UNKNOWN for c in conversations):
         doubts.append("what AX does next is not known for every conversation.")
+    if any(call.consequential for c in conversations for call in c.unresolved):
+        doubts.append("the outcome of a consequential call is not known.")
     return doubts
 
 

@@ -1,0 +1,81 @@
+"""Run a notebook through papermill, in this process: written aside, then renamed into place."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from axnb.errors import AxnbError
+
+#: Seconds that one cell may take.
+CELL_TIMEOUT = 3600
+
+
+def run_notebook(notebook: Path, output: Path, parameters: Mapping[str, Any]) -> bool:
+    """Execute `notebook` with `parameters` and write it to `output`.
+
+    Returns whether all cells ran; False if one raised, as the last one does for a verdict that is
+    not ok. Raises AxnbError if the notebook could not be run or written.
+    """
+    import papermill
+    from papermill.exceptions import PapermillExecutionError
+
+    logging.getLogger("papermill").setLevel(logging.WARNING)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="axnb-notebook-") as folder:
+        aside = Path(folder, output.name)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                papermill.execute_notebook(
+                    str(notebook),
+                    str(aside),
+                    parameters=dict(parameters),
+                    progress_bar=False,
+                    log_output=False,
+                    execution_timeout=CELL_TIMEOUT,
+                    cwd=os.getcwd(),
+                    **_private_kernel(Path(folder)),
+                )
+            finished = True
+        except PapermillExecutionError:
+            finished = False
+        except Exception as err:
+            raise AxnbError(f"{notebook.name} could not be run: {type(err).__name__}.") from err
+        _move(aside, output)
+    return finished
+
+
+def _private_kernel(folder: Path) -> dict[str, Any]:
+    """A kernel talks TCP in clear by default; a socket in a private folder is nobody else's."""
+    if sys.platform == "win32":
+        return {}
+    from jupyter_client.manager import AsyncKernelManager
+
+    class PrivateKernelManager(AsyncKernelManager):  # type: ignore[misc]
+        def __init__(self, **kwargs: Any) -> None:
+            super().__init__(**kwargs)
+            self.transport = "ipc"
+            self.ip = str(folder / "kernel")
+
+    return {"kernel_manager_class": PrivateKernelManager}
+
+
+def _move(aside: Path, output: Path) -> None:
+    """Put the executed notebook in place: copied beside it, to the disk, then renamed."""
+    beside = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        with beside.open("wb") as file:
+            file.write(aside.read_bytes())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, output)
+    except OSError as err:
+        beside.unlink(missing_ok=True)
+        raise AxnbError(f"{output} cannot be written: {err.strerror}.") from err

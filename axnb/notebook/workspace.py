@@ -1,0 +1,201 @@
+"""What the cells of `01_triage.ipynb` call: one call a cell, an answer and a table each."""
+
+from __future__ import annotations
+
+import getpass
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from axnb import __version__
+from axnb.ax.behaviour import Harness
+from axnb.case.case import Case
+from axnb.errors import UsageError, VerdictError
+from axnb.evidence.load import LoadOptions
+from axnb.loading import load
+from axnb.report.html import write_report
+from axnb.report.tables import frame
+from axnb.report.terminal import render_triage
+from axnb.result import EXIT_CODES, Result
+from axnb.settings import Settings
+from axnb.triaging import Question, Triage, triage
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class TriageWorkspace:
+    """A triaged case, as tables for a notebook."""
+
+    case: Case
+    triage: Triage
+    chosen: dict[str, Any]
+    started: datetime
+    seconds: float
+
+    def parameters(self) -> pandas.DataFrame:
+        """What was chosen, a row each."""
+        import pandas as pd
+
+        shown = [(name, _shown(value)) for name, value in self.chosen.items()]
+        return pd.DataFrame(shown, columns=["parameter", "value"]).set_index("parameter")
+
+    def summary(self) -> None:
+        """Print the triage as the command line does."""
+        print(render_triage(self.triage))
+
+    def conversations(self) -> pandas.DataFrame:
+        """One row a conversation that needs attention; all of them if none does."""
+        found = frame(self.triage)
+        needing = found[found.action != "nothing"]
+        return (needing if len(needing) else found).drop(columns="source").reset_index(drop=True)
+
+    def unresolved_calls(self) -> pandas.DataFrame:
+        """Calls whose outcome the log does not tell, with the id to read them back by."""
+        return self.case.frame(
+            "select conversation_id, call_step, tool, operation_id, operation_id_from, outcome "
+            "from tool_calls where outcome in ('unknown', 'placeholder') "
+            "order by source, conversation_id, call_position, part"
+        )
+
+    def findings(self) -> pandas.DataFrame:
+        """What was found, a row each."""
+        import pandas as pd
+
+        rows = [
+            (f.id, f.name, f.severity, f.conversation_id, f.step, f.sentence)
+            for f in self.triage.findings
+        ]
+        columns = ["id", "name", "severity", "conversation_id", "step", "sentence"]
+        return pd.DataFrame(rows, columns=columns).astype({"step": "Int64"})
+
+    def sources(self) -> pandas.DataFrame:
+        """What was read, with its custody."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "source": s.name,
+                    "generations": " ".join(s.generations),
+                    "read": s.read,
+                    "parsed": s.parsed,
+                    "rejected": s.rejected,
+                    "custody": s.custody.get("sha256") or s.custody.get("lsn"),
+                }
+                for s in self.triage.sources
+            ]
+        )
+
+    def result(self) -> Result:
+        """The triage in the form of a result."""
+        answer = self.triage.as_dict()
+        return Result(
+            drill="triage",
+            verdict=self.triage.verdict,
+            parameters={k: v for k, v in self.chosen.items() if k not in _RUN_PARAMETERS},
+            sources=tuple(answer["sources"]),
+            findings=tuple(answer["findings"]),
+            scope=self.triage.scope,
+            answer=answer,
+            run={
+                "started": self.started.isoformat(timespec="seconds"),
+                "seconds": round(self.seconds, 3),
+                "axnb": __version__,
+                "python": platform.python_version(),
+                "platform": platform.system(),
+                "user": _user(),
+                "locators": [Path(s.locator).name for s in self.triage.sources],
+                "asked_as": self.triage.target.generation.label,
+            },
+        )
+
+    def save(self) -> str:
+        """Write `result.json` and `report.html` into the result folder, and say where it is."""
+        if not self.chosen["out"]:
+            return "Nothing was written: the parameter out names no folder."
+        folder = Path(self.chosen["out"])
+        result = self.result()
+        result.write(folder)
+        write_report(result, folder / "report.html")
+        return f"The result is in {folder}."
+
+    def finish(self) -> str:
+        """Say the verdict; raise VerdictError on failed, and on inconclusive unless accepted."""
+        verdict = self.triage.verdict
+        accepted = verdict == "inconclusive" and self.chosen["accept_inconclusive"]
+        if verdict == "ok" or accepted:
+            return f"The verdict is {verdict}."
+        raise VerdictError(f"the verdict is {verdict}.", EXIT_CODES[verdict])
+
+
+#: Parameters that say where things go: they may differ between two runs on the same evidence.
+_RUN_PARAMETERS = ("source", "out", "case")
+
+
+def open_triage(
+    source: str,
+    out: str = "",
+    ax_version: str = "",
+    harnesses: Sequence[str] = (),
+    conversation: str = "",
+    case: str = "",
+    settings: str = "",
+    accept_inconclusive: bool = False,
+) -> TriageWorkspace:
+    """Load a log and triage it. Raises UsageError for a value that cannot be meant."""
+    started, clock = datetime.now(UTC), time.monotonic()
+    refuse_secret("source", source)
+    for name, value in (("conversation", conversation), ("source", source)):
+        if value == "None":
+            raise UsageError(f"the parameter {name} is the text 'None'; leave it empty instead.")
+    chosen = {
+        "source": source,
+        "out": out,
+        "ax_version": ax_version,
+        "harnesses": list(harnesses),
+        "conversation": conversation,
+        "case": case,
+        "settings": settings,
+        "accept_inconclusive": accept_inconclusive,
+    }
+    opened = Case(case or None, Settings.read(Path(settings) if settings else None))
+    only = conversation if conversation and not case else None
+    registered = load(opened, [source] if source else [], LoadOptions(conversation=only))
+    named = tuple(Harness.parse(text) for text in harnesses) or registered
+    answer = triage(
+        opened, Question(ax_version or None, named), [conversation] if conversation else []
+    )
+    return TriageWorkspace(opened, answer, chosen, started, time.monotonic() - clock)
+
+
+def refuse_secret(name: str, value: str) -> None:
+    """Parameters are stored in the notebook, twice: a password must not be one."""
+    try:
+        secret = "://" in value and urlsplit(value).password is not None
+    except ValueError:
+        secret = True
+    if secret or "password=" in value.replace(" ", ""):
+        raise UsageError(
+            f"the parameter {name} holds a password; name an environment variable that holds the "
+            "DSN instead."
+        )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "–"
+    return "–" if value == "" else str(value)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return "unknown"

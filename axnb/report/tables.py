@@ -1,0 +1,93 @@
+"""Triage as a table: CSV for a spreadsheet, Parquet for a program, a DataFrame for a notebook."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from axnb.errors import AxnbError
+from axnb.result import write_file
+from axnb.text import cell
+from axnb.triaging import ConversationTriage, Triage
+
+if TYPE_CHECKING:
+    import pandas
+
+_SCHEMA = pa.schema(
+    [
+        ("source", pa.string()),
+        ("conversation_id", pa.string()),
+        ("action", pa.string()),
+        ("state", pa.string()),
+        ("next_empty", pa.string()),
+        ("next_input", pa.string()),
+        ("next_harness", pa.string()),
+        ("history", pa.string()),
+        ("open_questions", pa.int64()),
+        ("unresolved_calls", pa.int64()),
+        ("turns", pa.int64()),
+        ("last_step", pa.int64()),
+        ("harness", pa.string()),
+        ("generations", pa.string()),
+        ("findings", pa.string()),
+    ]
+)
+
+
+def table(triage: Triage) -> pa.Table:
+    """One row a conversation, in the order of the triage."""
+    return pa.Table.from_pylist([_row(c) for c in triage.conversations], schema=_SCHEMA)
+
+
+def frame(triage: Triage) -> pandas.DataFrame:
+    """The table as a DataFrame."""
+    result: pandas.DataFrame = table(triage).to_pandas()
+    return result
+
+
+def _row(c: ConversationTriage) -> dict[str, Any]:
+    return {
+        "source": c.source,
+        "conversation_id": c.conversation_id,
+        "action": c.action,
+        "state": c.state,
+        "next_empty": c.next.empty,
+        "next_input": c.next.input,
+        "next_harness": c.next.harness,
+        "history": c.next.history,
+        "open_questions": c.open_questions,
+        "unresolved_calls": len(c.unresolved),
+        "turns": c.turns,
+        "last_step": c.last_step,
+        "harness": c.harness,
+        "generations": " ".join(c.generations),
+        "findings": " ".join(c.findings),
+    }
+
+
+def write_csv(triage: Triage, path: Path) -> None:
+    """Write the table as CSV; text that a spreadsheet would run as a formula is quoted."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_SCHEMA.names)
+    for c in triage.conversations:
+        writer.writerow([cell(v) if isinstance(v, str) else v for v in _row(c).values()])
+    write_file(path, out.getvalue())
+
+
+def write_parquet(triage: Triage, path: Path) -> None:
+    """Write the table as Parquet, aside first. Raises AxnbError if it cannot be written."""
+    import pyarrow.parquet as pq
+
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        pq.write_table(table(triage), aside)
+        os.replace(aside, path)
+    except OSError as err:
+        aside.unlink(missing_ok=True)
+        raise AxnbError(f"{path} cannot be written: {err.strerror}.") from err

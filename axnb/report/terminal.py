@@ -1,0 +1,287 @@
+"""How triage and a conversation look on a terminal: what to do first, one line a conversation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from axnb.ax.behaviour import Harness
+from axnb.ax.versions import G5_OR_G5B, GENERATIONS
+from axnb.result import SIGNS
+from axnb.text import count, cut_middle, safe
+from axnb.triaging import ACTIONS, ConversationTriage, SourceTriage, Triage, UnresolvedCall
+
+WIDTH = 100
+_ID_WIDTH = 28
+_FEW = 3
+
+_TITLES = {
+    "do-not-touch": "DO NOT TOUCH",
+    "quarantine": "QUARANTINE",
+    "name-owner": "NAME THE OWNER",
+    "read-back-then-unblock": "READ BACK, THEN UNBLOCK",
+    "read-back-then-resume": "READ BACK, THEN RESUME",
+    "unblock": "UNBLOCK",
+    "resume": "RESUME",
+    "decide": "DECIDE",
+    "nothing": "NOTHING TO DO",
+}
+_REASONS = {
+    "read-back-then-unblock": "a side effect may have happened",
+    "read-back-then-resume": "a side effect may have happened",
+    "unblock": "interrupted, no open side effect",
+    "resume": "interrupted, no open side effect",
+    "decide": "a question waits for a person",
+    "nothing": "finished",
+}
+_COLOURS = {"ok": "32", "failed": "31", "inconclusive": "33", "not-run": "90"}
+
+
+def render_triage(triage: Triage, *, everything: bool = False, colour: bool = False) -> str:
+    """The whole triage as text, without a line end."""
+    lines = [*_heads(triage), "", *_verdict(triage, colour)]
+    if triage.verdict != "ok" or everything:
+        for action in ACTIONS:
+            chosen = [c for c in triage.conversations if c.action == action]
+            if chosen and (everything or action != "nothing"):
+                lines += ["", *_group(triage, action, chosen, everything)]
+        lines += _rejects(triage)
+        lines += ["", *_wrapped(" ".join(triage.scope), 0)]
+    lines += _next(triage)
+    return "\n".join(lines)
+
+
+# --- what was read, and how it was asked ---------------------------------------------------------
+
+
+def _heads(triage: Triage) -> list[str]:
+    names = [cut_middle(safe(Path(s.locator).name or s.locator), 30) for s in triage.sources]
+    width = max([len("asked as"), *map(len, names)]) + 2
+    lines = []
+    for source, name in zip(triage.sources, names, strict=True):
+        conversations = sum(c.source == source.name for c in triage.conversations)
+        lines.append(f"{name:<{width}} {_kind(source)}   {_counts(source, conversations)}")
+        lines += [f"{'':<{width}} {line}" for n in source.notes for line in _split(n, WIDTH - width)]
+    first, *rest = _split(_asked(triage), WIDTH - width - 1)
+    return [*lines, f"{'asked as':<{width}} {first}", *(f"{'':<{width}} {line}" for line in rest)]
+
+
+def _kind(source: SourceTriage) -> str:
+    names = [_generation(name) for name in source.generations]
+    variant = f" ({source.variant})" if source.variant else ""
+    return f"AX log of {', '.join(names)}{variant}" if names else f"AX log, empty{variant}"
+
+
+def _generation(name: str) -> str:
+    if name == G5_OR_G5B:
+        return "G5 or G5b"
+    releases = GENERATIONS[name].releases
+    return f"{name} ({releases[0]})" if len(releases) == 1 else name
+
+
+def _counts(source: SourceTriage, conversations: int) -> str:
+    return (
+        f"{count(conversations, 'conversation')}, read {source.read:,} = "
+        f"parsed {source.parsed:,} + rejected {source.rejected:,}"
+    )
+
+
+def _asked(triage: Triage) -> str:
+    harnesses = triage.target.harnesses
+    names = ", ".join(_harness(h) for h in harnesses[:_FEW])
+    more = f", … {len(harnesses) - _FEW} more" if len(harnesses) > _FEW else ""
+    word = "harness" if len(harnesses) == 1 else "harnesses"
+    known = f"{word} {names}{more}" if harnesses else "no harness is known"
+    where = {"option": "as asked", "log": "newest of the log", "default": "nothing in the log"}
+    return f"{triage.target.generation.label}, {known}; {where[triage.version_from]}"
+
+
+def _harness(harness: Harness) -> str:
+    how = {True: "accepts", False: "refuses", None: "may refuse"}[harness.accepts]
+    return f"{cut_middle(safe(harness.id), _ID_WIDTH)} ({how})"
+
+
+# --- the verdict, and how far it reaches ---------------------------------------------------------
+
+
+def _verdict(triage: Triage, colour: bool) -> list[str]:
+    word = f"{SIGNS[triage.verdict]} {triage.verdict.upper()}"
+    shown = f"\x1b[{_COLOURS[triage.verdict]};1m{word}\x1b[0m" if colour else word
+    sentences = _sentences(triage)
+    lines = [line for sentence in sentences for line in _split(sentence, WIDTH - 16)]
+    first = f"{shown}{' ' * (16 - len(word))}{lines[0]}"
+    return [first, *(f"{'':16}{line}" for line in lines[1:])]
+
+
+def _sentences(triage: Triage) -> list[str]:
+    """The blast radius, a sentence each; never empty."""
+    does = Counter(c.next.empty for c in triage.conversations)
+    label = triage.target.generation.label
+    total = len(triage.conversations)
+    found = []
+    if does["wrong-column"]:
+        found.append(
+            f"{label} cannot use this log: its step column has the other name, and every request "
+            "fails."
+        )
+    lost = sum(c.next.history in ("lost", "part") for c in triage.conversations)
+    if lost:
+        found.append(
+            f"{label} reads this log's content as empty: {count(lost, 'conversation')} would lose "
+            "the history."
+        )
+    for word, sentence in (
+        ("blocked", "blocked for good"),
+        ("depends", "interrupted; what happens depends on whether the harness accepts an empty start"),
+        ("resumes", "interrupted and would be resumed"),
+        ("unreadable", "unreadable"),
+        ("harness-changed", "refused, since another harness owns them"),
+        ("harness-missing", "refused, since their harness is not registered"),
+        ("lost-pending", "stuck: their pending execution cannot be found"),
+        ("unknown", "not judged: a row is too large or damaged"),
+    ):
+        if does[word]:
+            verb = "is" if does[word] == 1 else "are"
+            found.append(f"{does[word]:,} of {count(total, 'conversation')} {verb} {sentence}.")
+    found += _unresolved_sentence(triage)
+    found += [i for source in triage.sources for i in source.incomplete]
+    rejected = sum(source.rejected for source in triage.sources)
+    if rejected:
+        found.append(f"{count(rejected, 'row')} could not be read.")
+    if not total:
+        found.append("The log holds no conversation: that is no proof that there was none.")
+    return found or [f"{count(total, 'conversation')}, all finished, every logged call answered."]
+
+
+def _unresolved_sentence(triage: Triage) -> list[str]:
+    tools = Counter(
+        call.tool or "(no name)"
+        for c in triage.conversations
+        for call in c.unresolved
+        if call.consequential
+    )
+    if not tools:
+        return []
+    named = ", ".join(f"{safe(tool)} {n:,}" for tool, n in tools.most_common(4))
+    more = f", … {len(tools) - 4} more tools" if len(tools) > 4 else ""
+    calls = sum(tools.values())
+    verb = "has" if calls == 1 else "have"
+    return [f"{count(calls, 'tool call')} {verb} an unknown outcome: {named}{more}."]
+
+
+# --- what to do ----------------------------------------------------------------------------------
+
+
+def _group(
+    triage: Triage, action: str, chosen: Sequence[ConversationTriage], everything: bool
+) -> list[str]:
+    ids = sorted({i for c in chosen for i in c.findings})
+    reason = _REASONS.get(action) or _reason(triage, action, chosen)
+    title = f"{_TITLES[action]}  {len(chosen):,}"
+    head = f"{title:<30}{cut_middle(reason, WIDTH - 32 - len(' '.join(ids)))}"
+    lines = [f"{head:<{WIDTH - len(' '.join(ids)) - 2}}  {' '.join(ids)}".rstrip()]
+    if action in ("do-not-touch", "nothing") and not everything:
+        names = [cut_middle(safe(c.conversation_id), _ID_WIDTH) for c in chosen[:_FEW]]
+        more = f", … {len(chosen) - _FEW:,} more (--all)" if len(chosen) > _FEW else ""
+        return [*lines, f"  {', '.join(names)}{more}"]
+    shown = chosen if everything else chosen[:20]
+    width = max(len(cut_middle(safe(c.conversation_id), _ID_WIDTH)) for c in shown) + 3
+    for conversation in shown:
+        lines += _conversation(conversation, width)
+    if len(chosen) > len(shown):
+        lines.append(f"  … {len(chosen) - len(shown):,} more (--all)")
+    return lines
+
+
+def _reason(triage: Triage, action: str, chosen: Sequence[ConversationTriage]) -> str:
+    label = triage.target.generation.label
+    does = Counter(c.next.empty for c in chosen).most_common(1)[0][0]
+    if action == "do-not-touch":
+        if does == "wrong-column":
+            return "every request fails, and only deletion works"
+        return f"the first request under {label} answers from an empty history"
+    if action == "quarantine":
+        return "one row hides the whole conversation"
+    return {
+        "harness-missing": "the owner is not registered",
+        "harness-changed": "another harness owns the conversation",
+    }.get(does, f"{label} does not see the owner; the first request must name it")
+
+
+def _conversation(c: ConversationTriage, width: int) -> list[str]:
+    name = f"  {cut_middle(safe(c.conversation_id), _ID_WIDTH):<{width}}"
+    if c.unresolved and c.action != "do-not-touch":
+        lines = [_call(call) for call in c.unresolved[:4]]
+        if len(c.unresolved) > 4:
+            lines.append(f"… {len(c.unresolved) - 4} more calls")
+    elif c.question_steps and c.action == "decide":
+        lines = [f"{_step(s)}   a question, shown with axnb show … --reveal" for s in c.question_steps]
+    else:
+        lines = [f"{_step(c.last_step)}   {_last(c)}"]
+    head, *rest = (line[: WIDTH - width - 2] for line in lines)
+    return [f"{name}{head}".rstrip(), *(f"  {'':{width}}{line}" for line in rest)]
+
+
+def _last(c: ConversationTriage) -> str:
+    if c.action == "nothing":
+        return f"{count(c.turns, 'turn')}, {c.state}"
+    if c.next.if_accepted is not None:
+        return f"{c.state}; resumed if its harness accepts an empty start, else blocked"
+    if c.next.empty == c.next.input:
+        return f"{c.state}; every request: {c.next.empty}"
+    return f"{c.state}; an empty request: {c.next.empty}, a new input: {c.next.input}"
+
+
+def _call(call: UnresolvedCall) -> str:
+    why = "no result logged"
+    if call.answered:
+        why = "a placeholder for a result" if call.outcome == "placeholder" else "a time-out"
+    tool, operation = safe(call.tool) or "(no name)", safe(call.operation_id or "(no id)")
+    return f"{_step(call.step)}   {cut_middle(tool, 24)} {cut_middle(operation, 30)}   {why}"
+
+
+def _step(step: int | None) -> str:
+    return "step ?" if step is None else f"step {step}"
+
+
+def _rejects(triage: Triage) -> list[str]:
+    found = [f for f in triage.findings if f.id == "AX120"]
+    if not found:
+        return []
+    lines = ["", f"{f'ROWS THAT CANNOT BE READ  {len(found):,}':<{WIDTH - 7}}  AX120"]
+    for finding in found[:_FEW]:
+        name = cut_middle(safe(finding.conversation_id or "(no conversation)"), _ID_WIDTH)
+        lines.append(f"  {name}   {safe(finding.sentence)}"[:WIDTH])
+    if len(found) > _FEW:
+        lines.append(f"  … {len(found) - _FEW:,} more")
+    return lines
+
+
+def _next(triage: Triage) -> list[str]:
+    """Commands that can be pasted."""
+    urgent = next((c for a in ACTIONS for c in triage.conversations if c.action == a), None)
+    if urgent is None or not triage.sources or urgent.action == "nothing":
+        return []
+    source = next(s for s in triage.sources if s.name == urgent.source)
+    log = _quoted(source.locator)
+    ids = sorted({i for c in triage.conversations for i in c.findings})
+    commands = [f"axnb show {log} {_quoted(urgent.conversation_id)}"]
+    commands += [f"axnb explain {ids[0]}"] if ids else []
+    return ["", f"Next:  {commands[0]}", *(f"       {command}" for command in commands[1:])]
+
+
+def _quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(safe(text))
+
+
+def _split(sentence: str, width: int) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(safe(sentence), width, break_long_words=True) or [""]
+
+
+def _wrapped(text: str, indent: int) -> Iterable[str]:
+    return (f"{'':{indent}}{line}" for line in _split(text, WIDTH - indent))

@@ -1,0 +1,46 @@
+"""Text from strangers, made safe to show: on a terminal, in a table, in a spreadsheet."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+#: What a spreadsheet takes for the start of a formula, in plain and full width.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+
+
+def safe(text: str) -> str:
+    """`text` on one line, with everything visible that could move a cursor or hide a letter.
+
+    Control characters, bidi overrides, zero-width characters and lone surrogates become escapes.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_visible(character) for character in text)
+
+
+def _visible(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"):
+        return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"
+    return character
+
+
+def cut_middle(text: str, width: int) -> str:
+    """`text` in at most `width` characters, cut in the middle: both ends tell ids apart."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head):]}"
+
+
+def cell(text: str) -> str:
+    """A text cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
+def count(number: int, singular: str, plural: str | None = None) -> str:
+    """`1 conversation`, `2,000 conversations`."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
