@@ -35,7 +35,7 @@ protos: $(TEST_STAMP)  ## Compile the schemas after a change of a .proto file
 requirements: $(TEST_STAMP)  ## Lock the versions after a change of pyproject.toml
 	$(PYTHON) -m pip install --quiet uv
 	$(VENV)/bin/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header \
-		--python-version 3.11 --extra all pyproject.toml --output-file requirements.txt
+		--python-version 3.11 pyproject.toml --output-file requirements.txt
 	$(VENV)/bin/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header \
 		--python-version 3.11 --extra all --group test pyproject.toml --output-file requirements-test.txt
 
