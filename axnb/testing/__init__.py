@@ -1,0 +1,1 @@
+"""Builders of logs with known wounds, for axnb's tests and for those of its users."""
