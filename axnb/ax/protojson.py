@@ -29,6 +29,9 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 #: protobuf-go's default: a message may nest this deep, and a struct costs two a level.
 RECURSION_LIMIT = 10_000
 
+#: Where `decode` keeps the names that it dropped; no field of AX is called so.
+DROPPED = "?"
+
 
 class PayloadError(ValueError):
     """AX cannot decode this document; `reason` is a short class, never a piece of the document."""
@@ -242,7 +245,8 @@ def decode(tree: Any, message: Descriptor) -> dict[str, Any]:
     """Decode a parsed document as `message`, as protobuf-go does with DiscardUnknown.
 
     Returns the fields that are set, by proto name: messages as dicts, repeated fields as lists,
-    enums as int, bytes as bytes, structs as the parsed tree. Raises PayloadError where AX fails.
+    enums as int, bytes as bytes, structs as the parsed tree. Names that AX drops stand under
+    DROPPED. Raises PayloadError where AX fails.
     """
     result: dict[str, Any] = {}
     stack: list[tuple[Any, Descriptor, int, dict[str, Any]]] = [
@@ -254,7 +258,7 @@ def decode(tree: Any, message: Descriptor) -> dict[str, Any]:
             raise PayloadError("nested too deep")
         if not isinstance(node, Members):
             raise PayloadError("wrong type", f"{descriptor.name} is no object")
-        for field, value in _known_members(node, _fields(descriptor), budget):
+        for field, value in _known_members(node, _fields(descriptor), budget, out):
             if field.repeated:
                 if type(value) is not list:
                     raise PayloadError("wrong type", f"{field.name} is no list")
@@ -267,7 +271,7 @@ def decode(tree: Any, message: Descriptor) -> dict[str, Any]:
 
 
 def _known_members(
-    node: Members, fields: dict[str, _Field], budget: int
+    node: Members, fields: dict[str, _Field], budget: int, out: dict[str, Any]
 ) -> Iterator[tuple[_Field, Any]]:
     """The members that AX looks at, after the checks for doubles that it makes on the way."""
     seen: set[str] = set()
@@ -277,6 +281,7 @@ def _known_members(
         if field is None:
             if isinstance(value, list) and _depth_exceeds(value, budget):
                 raise PayloadError("nested too deep")
+            out.setdefault(DROPPED, []).append(name)
             continue
         if field.name in seen:
             raise PayloadError("duplicate key", field.name)

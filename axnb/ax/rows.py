@@ -177,7 +177,7 @@ def from_event(event: dict[str, Any], generation: Generation) -> Row:
 def _message_parts(message: dict[str, Any]) -> list[Part]:
     role = message.get("role", "")
     content = message.get("content", {})
-    kind = next(iter(content), None)
+    kind = _kind(content)
     if kind == "thought":
         texts = [s.get("text", {}) for s in content["thought"].get("summary", ())]
         return [Part("thought", role, value="".join(t.get("text", "") for t in texts))]
@@ -199,11 +199,11 @@ def _step_parts(step: dict[str, Any]) -> list[Part]:
         return [_call(step["tool_call"], None)]
     if "tool_result" in step:
         return [_step_result(step["tool_result"])]
-    return [Part("empty")]
+    return [Part("unknown" if protojson.DROPPED in step else "empty")]
 
 
 def _plain_content(content: dict[str, Any], role: str) -> Part:
-    kind = next(iter(content), "empty")
+    kind = _kind(content)
     body = content.get(kind, {})
     if kind == "text":
         return Part("text", role, value=body.get("text", ""))
@@ -216,6 +216,12 @@ def _plain_content(content: dict[str, Any], role: str) -> Part:
             decision=_decision(body),
         )
     return Part(kind, role, value=body.get("uri"))
+
+
+def _kind(content: dict[str, Any]) -> str:
+    """The member of a oneof that is set; `unknown` if AX has no name for what is there."""
+    known = next((name for name in content if name != protojson.DROPPED), None)
+    return known or ("unknown" if protojson.DROPPED in content else "empty")
 
 
 def _decision(confirmation: dict[str, Any]) -> str:
@@ -270,9 +276,9 @@ def _value_text(value: dict[str, Any] | None) -> str | None:
 
 
 def _value_tree(value: dict[str, Any]) -> Any:
-    kind = next(iter(value), "null_value")
+    kind = _kind(value)
     body = value.get(kind)
-    if kind == "null_value":
+    if kind in ("null_value", "unknown", "empty"):
         return None
     if kind == "list_value":
         return [_value_tree(v) for v in (body or {}).get("values", ())]

@@ -12,6 +12,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,9 @@ from types import TracebackType
 from typing import Any
 
 from axnb.errors import SourceChangedError, UnavailableError
+
+#: File name -> size and sha256.
+Digests = dict[str, dict[str, Any]]
 
 SIDECARS = ("", "-wal", "-journal", "-shm")
 
@@ -30,7 +34,7 @@ def file_digest(path: Path) -> dict[str, Any]:
         return {"size": file.tell(), "sha256": digest}
 
 
-def _digests(database: Path) -> dict[str, dict[str, Any]]:
+def _digests(database: Path) -> Digests:
     """Digests of the database and of those of its sidecars that exist."""
     found = {}
     for suffix in SIDECARS:
@@ -53,7 +57,9 @@ class PrivateCopy:
     scratch: Path | None = None
     path: Path = field(init=False)
     _folder: Path = field(init=False)
-    _digests: dict[str, dict[str, Any]] = field(init=False, default_factory=dict)
+    _workers: ThreadPoolExecutor = field(init=False)
+    _before: Future[Digests] = field(init=False)
+    _after: Future[Digests] | None = field(init=False, default=None)
 
     def __enter__(self) -> PrivateCopy:
         self._folder = Path(tempfile.mkdtemp(prefix="axnb-", dir=self.scratch))
@@ -63,7 +69,12 @@ class PrivateCopy:
                 self._back_up()
             else:
                 self._copy()
-            self._digests = _digests(self.path)
+            # Hashing takes as long as reading, so it goes on beside it; but what SQLite may roll
+            # back or merge when it opens the copy must be hashed before.
+            self._workers = ThreadPoolExecutor(1)
+            self._before = self._workers.submit(_digests, self.path)
+            if len(list(self._folder.iterdir())) > 1:
+                self._before.result()
         except OSError as err:
             self.__exit__(None, None, None)
             raise UnavailableError(f"{self.source} cannot be copied: {err.strerror}.") from err
@@ -78,6 +89,8 @@ class PrivateCopy:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if hasattr(self, "_workers"):
+            self._workers.shutdown(cancel_futures=True)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _copy(self) -> None:
@@ -100,28 +113,32 @@ class PrivateCopy:
         except sqlite3.Error as err:
             raise UnavailableError(f"{self.source} cannot be backed up live: {err}.") from err
 
-    def verify(self) -> dict[str, Any]:
-        """Hash the source again and return the custody record.
+    def hash_source(self) -> None:
+        """Begin to hash the source: everything that is wanted of the copy has been read."""
+        if self._after is None and not self.live:
+            self._after = self._workers.submit(_digests, self.source)
 
-        A live source moves by nature, so only its copy is on record.
+    def verify(self) -> dict[str, Any]:
+        """Compare the source with its copy and return the custody record.
+
+        A live source moves by nature, so only its copy is on record. Raises SourceChangedError.
         """
-        files = dict(self._digests)
-        main = files.get(self.path.name, {})
-        record: dict[str, Any] = {
+        self.hash_source()
+        files = self._before.result()
+        if self._after is not None:
+            self._compare(files, self._after.result())
+        return {
             "mode": "live backup" if self.live else "copy",
-            "sha256": main.get("sha256"),
+            "sha256": files[self.path.name]["sha256"],
             "files": files,
         }
-        if not self.live:
-            after = _digests(self.source)
-            if after != files:
-                moved = sorted(
-                    name
-                    for name in after.keys() | files.keys()
-                    if after.get(name) != files.get(name)
-                )
-                raise SourceChangedError(
-                    f"{self.source} changed while it was read ({', '.join(moved)}): stop its "
-                    "writer, or use --live to take a backup of a database in use."
-                )
-        return record
+
+    def _compare(self, before: Digests, after: Digests) -> None:
+        moved = sorted(
+            name for name in after.keys() | before.keys() if after.get(name) != before.get(name)
+        )
+        if moved:
+            raise SourceChangedError(
+                f"{self.source} changed while it was read ({', '.join(moved)}): stop its writer, "
+                "or use --live to take a backup of a database in use."
+            )

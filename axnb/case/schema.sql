@@ -140,7 +140,6 @@ select
 from (
     select *, unnest(contents) as c, generate_subscripts(contents, 1) as part
     from events
-    where content_count > 0
 );
 
 -- A turn: from an input to its end.

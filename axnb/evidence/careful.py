@@ -189,12 +189,8 @@ class CarefulPath:
     def take_refused(self) -> None:
         """Decode the rows that the fast path has put aside in `events`."""
         session = self._session
-        session.execute(
-            'create or replace temp table refused as select "row", conversation_id, step, position, '
-            'payload, row_number() over () as n from events where source = ? and route = ?',
-            [self._source, "careful"],
-        )
-        session.execute("delete from events where source = ? and route = ?", [self._source, "careful"])
+        values = {"source": self._source, "family": ""}
+        run_sql(session, "evidence", "landing/take_refused.sql", values)
         start = 1
         while chunk := session.execute(
             'select "row", conversation_id, step, position, payload from refused '

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 
 import duckdb
 import pyarrow as pa
@@ -49,6 +50,9 @@ _EXECUTIONS = pa.schema(
     ]
 )
 
+
+#: Rows of the other family of content that are landed at a time.
+_CHUNK = 50_000
 
 #: Seconds to wait before a read that a server cancelled is tried again; then axnb gives up.
 _PAUSES = (0.5, 1.0, 2.0)
@@ -157,6 +161,7 @@ class _Load:
                 f"The table's index names {claimed:,} rows, and {read:,} were read."
             )
         executions, executions_rejected = self._land_executions()
+        self._reader.finish()
         derive(self._session, self._source, self._settings.tools)
         custody = self._reader.custody()
         self._session.execute(
@@ -191,7 +196,7 @@ class _Load:
         screen = Screen()
         conversation = self._options.conversation
         try:
-            self._land_batches(screen, self._reader.fast_batches(conversation))
+            self._land_batches(screen, self._counted(self._reader.fast_batches(conversation)))
             odd = self._reader.odd_rows(conversation, screen.set_aside)
             self._careful.take(place_odd_rows(odd))
         except DamagedError:
@@ -200,10 +205,21 @@ class _Load:
         self._careful.take_refused()
 
     def _land_batches(self, screen: Screen, batches: Iterator[pa.RecordBatch]) -> None:
-        self._session.register("incoming", screen.reader(self._counted(batches)))
+        """The fast path, by the family of content that the table's first rows hold."""
+        first = next(batches, None)
+        if first is None:
+            return
+        family = _family(self._reader.layout.column, first)
+        self._land_family(family, screen.reader(chain([first], batches)))
+        other = "steps" if family == "messages" else "messages"
+        for table in self._refused_of(other):
+            self._land_family(other, Screen().reader(iter(table.to_batches())))
+
+    def _land_family(self, family: str, incoming: pa.RecordBatchReader) -> None:
+        self._session.register("incoming", incoming)
         try:
-            values = {"source": self._source, "column": self._reader.layout.column}
-            run_sql(self._session, "evidence", "landing/fast.sql", values)
+            values = {"source": self._source}
+            run_sql(self._session, "evidence", f"landing/{family}.sql", values)
         except duckdb.Error:
             # An error of the source passes through DuckDB, which wraps it in its own.
             if self._source_error is not None:
@@ -211,6 +227,16 @@ class _Load:
             raise
         finally:
             self._session.unregister("incoming")
+
+    def _refused_of(self, family: str) -> Iterator[pa.Table]:
+        """Take refused rows of the other family out of `events` again, some at a time."""
+        values = {"source": self._source, "family": family}
+        ((count,),) = run_sql(self._session, "evidence", "landing/take_refused.sql", values)
+        for start in range(1, count + 1, _CHUNK):
+            query = 'select "row", conversation_id, step, payload from refused where n between ? and ?'
+            found = self._session.sql(query, params=[start, start + _CHUNK - 1])
+            yield found.to_arrow_table()
+        self._session.execute("drop table refused")
 
     def _counted(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         read = 0
@@ -264,3 +290,12 @@ class _Load:
             self._session.execute("insert into executions by name select * from incoming")
             self._session.unregister("incoming")
         return read, rejected
+
+
+def _family(column: str, batch: pa.RecordBatch) -> str:
+    """`messages` or `steps`: what most of the first rows hold, where the column leaves it open."""
+    if column == "seq":
+        return "messages"
+    payloads = batch.column(3).slice(0, 100).cast(pa.binary()).to_pylist()
+    steps = sum(b'"messages"' not in p and b'"step"' not in p for p in payloads)
+    return "steps" if steps * 2 >= len(payloads) else "messages"

@@ -311,6 +311,10 @@ class PostgresReader:
         for number, (exec_id, payload, timestamp) in enumerate(found, 1):
             yield ExecutionRow(number, exec_id or "", (payload or "").encode(), timestamp)
 
+    def finish(self) -> None:
+        """No more rows will be asked for: the server is let go of."""
+        self.__exit__()
+
     def custody(self) -> dict[str, Any]:
         """The server, its snapshot and its place in the WAL, as of this transaction."""
         return self._custody

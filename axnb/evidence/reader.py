@@ -83,5 +83,8 @@ class LogReader(Protocol):
     def executions(self) -> Iterator[ExecutionRow]:
         """Rows of an execution_log in the order in which G3 reads them."""
 
+    def finish(self) -> None:
+        """No more rows will be asked for."""
+
     def custody(self) -> dict[str, Any]:
         """Prove what was read; call it last. Raises SourceChangedError if the source moved."""

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterator
+from decimal import Context, InvalidOperation, Overflow
 from typing import Any, NoReturn
 
 import pyarrow as pa
 
-#: Keys under which AX stores objects of any shape, as they stand in a row that AX wrote.
-_FREE_KEYS = ('"arguments":', '"response":', '"struct_value":', '_config":')
-
 #: What the screen hands on; `payload` is valid UTF-8 text.
+#:
+#: `screened` is negative where something stands against the fast path. Else it is twice the number
+#: of free-form objects that were checked, plus one if the whole document was checked, since it is
+#: not spelled as AX spells it.
 SCHEMA = pa.schema(
     [
         pa.field("row", pa.int64()),
@@ -27,9 +28,7 @@ SCHEMA = pa.schema(
         pa.field("step", pa.int64()),
         pa.field("payload", pa.string()),
         pa.field("digest", pa.binary(32)),
-        pa.field("plain", pa.bool_()),
-        pa.field("loose", pa.bool_()),
-        pa.field("free_objects", pa.int32()),
+        pa.field("screened", pa.int32()),
     ]
 )
 
@@ -42,11 +41,9 @@ class Screen:
         self.set_aside: list[int] = []
 
     def reader(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
-        """Add digest and verdicts to batches of (row, conversation_id, step, payload).
+        """Add digest and verdict to batches of (row, conversation_id, step, payload).
 
-        Ids and payloads come as bytes. `plain`: nothing stands against the fast path. `loose`:
-        the whole document was checked, since it has spaces that AX does not write.
-        `free_objects`: how many free-form objects were checked.
+        Ids and payloads come as text or as bytes.
         """
         return pa.RecordBatchReader.from_batches(SCHEMA, (self._screen(b) for b in batches))
 
@@ -56,30 +53,19 @@ class Screen:
         except pa.ArrowInvalid:
             batch = self._only_text(batch)
             conversation_id, payload = _as_text(batch, 1), _as_text(batch, 3)
-        digests: list[bytes] = []
-        plain: list[bool] = []
-        loose: list[bool] = []
-        free: list[int] = []
+        raws = batch.column(3).cast(pa.binary()).to_pylist()
         sha256 = hashlib.sha256
-        for raw in batch.column(3).cast(pa.binary()).to_pylist():
-            digests.append(sha256(raw).digest())
-            count, checked_whole = _free_objects(raw)
-            plain.append(count >= 0)
-            loose.append(checked_whole)
-            free.append(count)
-        packed = pa.FixedSizeBinaryArray.from_buffers(
-            pa.binary(32), len(digests), [None, pa.py_buffer(b"".join(digests))]
-        )
+        digests = b"".join([sha256(raw).digest() for raw in raws])
         return pa.RecordBatch.from_arrays(
             [
                 batch.column(0).cast(pa.int64()),
                 conversation_id,
                 batch.column(2).cast(pa.int64()),
                 payload,
-                packed,
-                pa.array(plain, pa.bool_()),
-                pa.array(loose, pa.bool_()),
-                pa.array(free, pa.int32()),
+                pa.FixedSizeBinaryArray.from_buffers(
+                    pa.binary(32), len(raws), [None, pa.py_buffer(digests)]
+                ),
+                pa.array([_screen_row(raw) for raw in raws], pa.int32()),
             ],
             schema=SCHEMA,
         )
@@ -107,34 +93,63 @@ def _is_utf8(raw: bytes | str) -> bool:
     return True
 
 
-def _free_objects(raw: bytes) -> tuple[int, bool]:
-    """Check the free-form objects of a row; (-1, False) if the row needs the careful path.
+_REFUSED = -1
 
-    A NUL escape goes there too: DuckDB would show it as six characters.
+#: Bytes at the start of a row in which its ids and the key of its configuration stand.
+_HEAD = 512
+
+#: How every row begins that AX wrote.
+_USUAL_START = b'{"conversation_id":"'
+
+
+def _screen_row(raw: bytes) -> int:
+    """The value of `screened` for one row.
+
+    A NUL escape goes the careful way: DuckDB would show it as six characters.
     """
-    text = raw.decode()
-    if "\\u0000" in text:
-        return -1, False
-    # A key followed by a space was not written by AX; such a document is checked whole, since a
-    # space can hide a key from the search below.
-    whole = '": ' in text
+    if b"\\" in raw and b"\\u0000" in raw:
+        return _REFUSED
     try:
-        if whole:
-            _, end = _scan(text, 0)
-            if text[end:].strip(" \t\r\n"):
-                return -1, False
-        count = 0
-        for key in _FREE_KEYS:
-            at = text.find(key)
-            while at >= 0:
-                at += len(key)
-                if not whole:
-                    _, at = _scan(text, at)
-                count += 1
-                at = text.find(key, at)
-        return count, whole
-    except (ValueError, StopIteration, RecursionError):
-        return -1, False
+        if not raw.startswith(_USUAL_START):
+            return _whole(raw.decode())
+        checked = 0
+        # Free-form objects stand inside a call or a result, or are a configuration.
+        at = raw.find(b'"function_')
+        if at >= 0:
+            text = raw.decode()
+            for key in ('"arguments":', '"struct_value":', '"response":'):
+                checked += _checked(text, key)
+        # AX writes the configuration before the content; one that stands elsewhere is not counted
+        # here, and the fast path notices that.
+        if raw.find(b'_config":', 0, _HEAD) >= 0:
+            checked += _checked(raw.decode(), '_config":')
+        return 2 * checked
+    except (ValueError, StopIteration, RecursionError, Overflow, InvalidOperation):
+        return _REFUSED
+
+
+def _whole(text: str) -> int:
+    """Check a whole document, and count the free-form objects in it."""
+    _, end = _scan(text, 0)
+    if text[end:].strip(" \t\r\n"):
+        return _REFUSED
+    keys = ('"arguments":', '"struct_value":', '"response":', '_config":')
+    return 2 * sum(text.count(key) for key in keys) + 1
+
+
+def _checked(text: str, key: str) -> int:
+    """How many objects stand under `key`, each of them checked.
+
+    What follows the key must follow it at once, as AX writes it. A key inside a text has its quotes
+    escaped, so it is not taken for one.
+    """
+    count = 0
+    at = text.find(key)
+    while at >= 0:
+        _, end = _scan(text, at + len(key))
+        count += 1
+        at = text.find(key, end)
+    return count
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> None:
@@ -142,15 +157,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> None:
         raise ValueError
 
 
-def _finite(digits: str) -> None:
-    if math.isinf(float(digits)):
-        raise ValueError
-
-
 def _refuse(_: str) -> NoReturn:
     raise ValueError
 
 
+# A number that may overflow a double is left to the careful path, which knows the exact limit.
+_number = Context(prec=20, Emax=307, traps=[Overflow, InvalidOperation]).create_decimal
 _scan = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_float=_finite, parse_int=_finite, parse_constant=_refuse
+    object_pairs_hook=_unique, parse_float=_number, parse_int=_number, parse_constant=_refuse
 ).scan_once

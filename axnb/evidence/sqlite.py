@@ -220,6 +220,10 @@ class SqliteReader:
                 recorded_at=None if timestamp is None else timestamp.decode(errors="replace"),
             )
 
+    def finish(self) -> None:
+        """No more rows will be asked for: the source can be hashed meanwhile."""
+        self._copy.hash_source()
+
     def custody(self) -> dict[str, Any]:
         """Hashes of what was read; raises SourceChangedError if the source moved."""
         return self._copy.verify()

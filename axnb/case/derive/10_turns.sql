@@ -4,56 +4,65 @@
 insert into turns
 with
 log as (
-    select conversation_id, step, position, "row", state, shape, harness_id, exec_id,
-        content_count, contents[1]."role" = 'user' and contents[1].kind not in ('tool_result') as by_user
+    select conversation_id, step, position, "row", state
     from events where source = $source
     union all
-    select conversation_id, step, position, "row", coalesce(state, 'STATE_UNSPECIFIED'), shape,
-        null, null, 0, false
+    select conversation_id, step, position, "row", coalesce(state, 'STATE_UNSPECIFIED')
     from rejects where source = $source and conversation_id is not null
 ),
 placed as (
     select
         *,
-        coalesce(sum((state not in ('STATE_PENDING', 'STATE_UNSPECIFIED'))::int) over before, 0) as ends_before
+        count(*) filter (state not in ('STATE_PENDING', 'STATE_UNSPECIFIED')) over (
+            partition by conversation_id order by position, "row"
+            rows between unbounded preceding and 1 preceding
+        ) + 1 as turn
     from log
-    window before as (
-        partition by conversation_id order by position, "row"
-        rows between unbounded preceding and 1 preceding
-    )
 ),
-raw_turns as (
+bounds as (
     select
         conversation_id,
-        ends_before + 1 as turn,
+        turn,
         min(step) as first_step,
         max(step) as last_step,
         min(position) as first_position,
         max(position) as last_position,
-        first(struct_pack(step := step, shape := shape, harness_id := harness_id, exec_id := exec_id,
-            input := harness_id is not null or coalesce(by_user, false))
-            order by position, "row") as head,
-        max(state) filter (where state not in ('STATE_PENDING', 'STATE_UNSPECIFIED')) as terminal,
+        min(struct_pack(p := position, r := "row")).r as head_row,
+        max(state) filter (state not in ('STATE_PENDING', 'STATE_UNSPECIFIED')) as terminal,
         bool_or(state = 'STATE_PENDING') as pending
     from placed
-    group by all
+    group by conversation_id, turn
+),
+-- What the first row of a turn says: an input row names its owner, or is a person's.
+raw_turns as (
+    select
+        b.*,
+        e.step as head_step,
+        coalesce(e.shape, j.shape) as head_shape,
+        e.harness_id as head_harness,
+        e.exec_id as head_exec,
+        e.harness_id is not null
+            or coalesce(e.contents[1]."role" = 'user' and e.contents[1].kind <> 'tool_result', false) as head_is_input
+    from bounds b
+    left join events e on e.source = $source and e."row" = b.head_row
+    left join rejects j on j.source = $source and j."row" = b.head_row
 ),
 executed as (select distinct exec_id from executions where source = $source),
 hinted as (
     select
         t.*,
         case
-            when head.shape = 'exec' then case when e.exec_id is null then 'G4' else 'G3' end
-            when head.shape = 'G5' then
+            when head_shape = 'exec' then case when e.exec_id is null then 'G4' else 'G3' end
+            when head_shape = 'G5' then
                 case
-                    when not head.input then null
-                    when head.harness_id is null then 'G5'
-                    when head.harness_id in ('antigravity', 'antigravity-interactions') then 'G5b'
+                    when not head_is_input then null
+                    when head_harness is null then 'G5'
+                    when head_harness in ('antigravity', 'antigravity-interactions') then 'G5b'
                     else 'G5|G5b'
                 end
-            when head.shape in ('G6', 'G7', 'G8') then head.shape
+            when head_shape in ('G6', 'G7', 'G8') then head_shape
         end as hint
-    from raw_turns t left join executed e on e.exec_id = head.exec_id
+    from raw_turns t left join executed e on e.exec_id = head_exec
 ),
 -- What the log as a whole can tell: the only one of two generations that shows itself anywhere.
 known as (
@@ -79,7 +88,7 @@ select
     turn,
     first_step,
     last_step,
-    case when head.input then head.step end,
+    case when head_is_input then head_step end,
     first_position,
     last_position,
     case
@@ -91,7 +100,7 @@ select
         when hint = 'G5|G5b' and known.g5 and not known.g5b then 'G5'
         when hint = 'G5|G5b' and known.g5b and not known.g5 then 'G5b'
         when hint is not null then hint
-        when head.shape = 'G5' then
+        when head_shape = 'G5' then
             case
                 when earlier in ('G5', 'G5b', 'G5|G5b') then earlier
                 when later in ('G5', 'G5b', 'G5|G5b') then later
@@ -99,7 +108,7 @@ select
                 when known.g5 and not known.g5b then 'G5'
                 else 'G5|G5b'
             end
-        when head.shape in ('steps', 'state') then
+        when head_shape in ('steps', 'state') then
             case
                 when earlier in ('G7', 'G8') then earlier
                 when later in ('G7', 'G8') then later
@@ -108,5 +117,5 @@ select
             end
         else coalesce(earlier, later, 'G8')
     end,
-    head.harness_id
+    head_harness
 from neighboured cross join known;

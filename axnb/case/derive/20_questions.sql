@@ -1,18 +1,28 @@
 -- Questions to a person, and the last word on each. Parameter: $source.
 insert into questions
 with
+confirmations as (
+    select conversation_id, step, position, "row", part, c.call_id as call_id, c.decision as decision
+    from (
+        select conversation_id, step, position, "row", unnest(contents) as c,
+            generate_subscripts(contents, 1) as part
+        from events
+        where source = $source and (contents[1].kind = 'confirmation' or len(contents) > 1)
+    )
+    where c.kind = 'confirmation'
+),
 asked as (
     select p.*, t.turn,
         row_number() over (partition by p.conversation_id, p.call_id order by p.position, p."row", p.part) as nth,
         lead(p.position) over (partition by p.conversation_id, p.call_id order by p.position, p."row", p.part) as next_asked
-    from parts p
-    join turns t on t.source = p.source and t.conversation_id = p.conversation_id
+    from confirmations p
+    join turns t on t.source = $source and t.conversation_id = p.conversation_id
         and p.position between t.first_position and t.last_position
-    where p.source = $source and p.kind = 'confirmation' and p.decision = 'asked'
+    where p.decision = 'asked'
 ),
 answers as (
     select conversation_id, call_id, position, decision
-    from parts where source = $source and kind = 'confirmation' and decision <> 'asked'
+    from confirmations where decision <> 'asked'
 )
 select
     $source,

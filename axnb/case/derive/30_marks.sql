@@ -17,8 +17,8 @@ from (
     select conversation_id, step, position, "row", unnest(contents) as c,
         generate_subscripts(contents, 1) as part
     from events
-    where source = $source and contents[1].kind in ('tool_call', 'tool_result')
-        or source = $source and content_count > 1
+    where source = $source
+        and (contents[1].kind in ('tool_call', 'tool_result') or len(contents) > 1)
 ) e
 join turns t on t.source = $source and t.conversation_id = e.conversation_id
     and e.position between t.first_position and t.last_position

@@ -1,0 +1,161 @@
+-- The fast path for rows that hold steps: G7 and G8. As in messages.sql, a row is accepted only if
+-- it can be written again from what was taken out of it; all else lands with route `careful`.
+-- Parameter: $source; `incoming` comes from the screen.
+insert into events
+with
+parsed as (
+    select *, case when screened >= 0 and json_valid(payload) then json_transform(payload, '{"conversation_id":"JSON","harness_id":"JSON","agent_id":"JSON","harness_config":"JSON","agent_config":"JSON","steps":[{"content":{"role":"JSON","content":[{"text":{"text":"JSON"}}]},"thought":{"signature":"JSON","summary":[{"text":{"text":"JSON"}}]},"tool_call":{"id":"JSON","signature":"JSON","function_call":{"name":"JSON","arguments":"JSON"}},"tool_result":{"call_id":"JSON","signature":"JSON","function_result":{"name":"JSON","is_error":"JSON","result":{"struct_value":"JSON","string_value":"JSON"}}}}],"state":"JSON"}') end as s
+    from incoming
+),
+-- One part a row at most: rows of several steps are rare and take the careful path.
+first_item as (
+    select
+        *, s.steps[1] as item, coalesce(len(s.steps), 0) as content_count,
+        coalesce(s.harness_config, s.agent_config) as config_leaf
+    from parsed
+),
+parted as (
+    select
+        * exclude (item),
+        item.content as content,
+        item.content.content[1].text.text as text_leaf,
+        item.thought as thought,
+        item.thought.summary[1].text.text as summary_leaf,
+        item.tool_call as call,
+        item.tool_result as result,
+        item.tool_result.function_result.result as answer
+    from first_item
+),
+written as (
+    select
+        *,
+        case
+            when content is not null then concat('"content":{', concat_ws(',', '"role":' || content.role,
+                case when len(content.content) = 1
+                    then concat('"content":[{"text":{', '"text":' || text_leaf, '}}]') end), '}')
+            when thought is not null then concat(
+                '"thought":{',
+                concat_ws(',', '"signature":' || thought.signature,
+                    case when len(thought.summary) = 1
+                        then concat('"summary":[{"text":{', '"text":' || summary_leaf, '}}]') end),
+                '}')
+            when call is not null then concat(
+                '"tool_call":{',
+                concat_ws(',', '"id":' || call.id, '"signature":' || call.signature,
+                    case when call.function_call is not null
+                        then concat('"function_call":{',
+                            concat_ws(',', '"name":' || call.function_call.name,
+                                '"arguments":' || call.function_call.arguments), '}') end),
+                '}')
+            when result is not null then concat(
+                '"tool_result":{',
+                concat_ws(',', '"call_id":' || result.call_id, '"signature":' || result.signature,
+                    case when result.function_result is not null
+                        then concat('"function_result":{',
+                            concat_ws(',', '"name":' || result.function_result.name,
+                                '"is_error":' || result.function_result.is_error,
+                                case when answer is not null
+                                    then concat('"result":{', '"struct_value":' || answer.struct_value,
+                                        '"string_value":' || answer.string_value, '}') end), '}') end),
+                '}')
+        end as part_text
+    from parted
+),
+again as (
+    select
+        *,
+        concat('{', concat_ws(',',
+            '"conversation_id":' || s.conversation_id, '"harness_id":' || s.harness_id,
+            '"agent_id":' || s.agent_id, '"harness_config":' || s.harness_config,
+            '"agent_config":' || s.agent_config,
+            case when content_count = 1 then concat('"steps":[{', part_text, '}]') end,
+            '"state":' || s.state), '}') as again
+    from written
+),
+judged as (
+    select
+        *,
+        coalesce(
+            is_same_row(again, payload, screened % 2 = 1)
+            and content_count <= 1
+            and content_count = (content is not null)::int + (thought is not null)::int
+                + (call is not null)::int + (result is not null)::int
+            -- A content step without content, or with another kind, is not this path's.
+            and (content is null or len(content.content) = 1)
+            and is_text(s.conversation_id) and is_text(s.harness_id) and is_text(s.agent_id)
+            and (s.harness_id is null or s.agent_id is null)
+            and is_state(s.state) and is_text(content.role) and is_text(text_leaf)
+            and is_text(summary_leaf) and is_base64(thought.signature)
+            and is_text(call.id) and is_text(call.function_call.name) and is_base64(call.signature)
+            and is_text(result.call_id) and is_text(result.function_result.name)
+            and is_base64(result.signature)
+            and coalesce(result.function_result.is_error in ('true', 'false'), true)
+            and is_text(answer.string_value)
+            and (answer.struct_value is null or answer.string_value is null)
+            and is_object(call.function_call.arguments) and is_object(answer.struct_value)
+            -- A configuration under the other generation's key is nobody's shape.
+            and (s.harness_config is null or s.harness_id is not null and s.agent_config is null)
+            and (s.agent_config is null or s.agent_id is not null)
+            and is_object(config_leaf)
+            and screened // 2 = (call.function_call.arguments is not null)::int
+                + (answer.struct_value is not null)::int + (config_leaf is not null)::int,
+            false) as fast
+    from again
+)
+select
+    $source,
+    "row",
+    conversation_id,
+    step,
+    step,
+    true,
+    case when fast then coalesce(replace(s.state, '"', ''), 'STATE_UNSPECIFIED') else '' end,
+    case when fast then nullif(plain(coalesce(s.harness_id, s.agent_id)), '') end,
+    case when fast then cast(config_leaf as varchar) end,
+    cast(null as varchar),
+    case
+        when not fast then ''
+        when s.harness_id is not null then 'G7'
+        when s.agent_id is not null then 'G8'
+        when s.steps is not null then 'steps'
+        else 'state'
+    end,
+    case when fast then 'fast' else 'careful' end,
+    case when fast then content_count else 0 end,
+    case
+        when not fast or content_count = 0 then []
+        when content is not null or thought is not null then [struct_pack(
+            kind := case when content is not null then 'text' else 'thought' end,
+            "role" := plain(content.role),
+            call_id := cast(null as varchar),
+            tool := cast(null as varchar),
+            is_error := cast(null as boolean),
+            signal := cast(null as varchar),
+            decision := cast(null as varchar),
+            "value" := cast(null as varchar),
+            size := coalesce(strlen(coalesce(text_leaf, summary_leaf)), 0))]
+        when call is not null then [struct_pack(
+            kind := 'tool_call',
+            "role" := cast(null as varchar),
+            call_id := coalesce(plain(call.id), ''),
+            tool := coalesce(plain(call.function_call.name), ''),
+            is_error := cast(null as boolean),
+            signal := cast(null as varchar),
+            decision := cast(null as varchar),
+            "value" := cast(null as varchar),
+            size := coalesce(strlen(call.function_call.arguments), 0))]
+        else [struct_pack(
+            kind := 'tool_result',
+            "role" := cast(null as varchar),
+            call_id := coalesce(plain(result.call_id), ''),
+            tool := coalesce(plain(result.function_result.name), ''),
+            is_error := coalesce(result.function_result.is_error = 'true', false),
+            signal := result_signal(result.function_result.is_error = 'true',
+                coalesce(answer.struct_value, answer.string_value)),
+            decision := cast(null as varchar),
+            "value" := cast(null as varchar),
+            size := coalesce(strlen(coalesce(answer.struct_value, answer.string_value)), 0))]
+    end,
+    payload,
+    digest
+from judged;
