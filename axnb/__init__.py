@@ -1,11 +1,11 @@
 """axnb: a recovery notebook kit for people who operate Agent Executor (AX).
 
-    from axnb import Case, load, triage
+from axnb import Case, load, triage
 
-    case = Case()
-    load(case, ["log.sqlite"])
-    print(triage(case).verdict)
-    case.frame("select * from tool_calls where outcome = 'unknown'")
+case = Case()
+load(case, ["log.sqlite"])
+print(triage(case).verdict)
+case.frame("select * from tool_calls where outcome = 'unknown'")
 """
 
 from __future__ import annotations

@@ -233,10 +233,14 @@ def load(
             "select source, locator, read, parsed, rejected, incomplete from sources order by source"
         )
     for source, locator, read, parsed, rejected, incomplete in found:
-        click.echo(f"{source}   {locator}   read {read:,} = parsed {parsed:,} + rejected {rejected:,}")
+        click.echo(
+            f"{source}   {locator}   read {read:,} = parsed {parsed:,} + rejected {rejected:,}"
+        )
         for sentence in incomplete:
             click.echo(f"      {sentence}")
-    doubtful = any(rejected or incomplete or not read for _, _, read, _, rejected, incomplete in found)
+    doubtful = any(
+        rejected or incomplete or not read for _, _, read, _, rejected, incomplete in found
+    )
     return 3 if doubtful else 0
 
 

@@ -1,12 +1,12 @@
 """`axnb.toml` and the environment: the only place that reads either.
 
-    memory_limit = "600MB"            # of DuckDB; it spills to disk beyond
-    scratch = "/var/tmp"              # where private copies and spills go
-    statement_timeout = 600           # seconds, for one PostgreSQL query
+memory_limit = "600MB"            # of DuckDB; it spills to disk beyond
+scratch = "/var/tmp"              # where private copies and spills go
+statement_timeout = 600           # seconds, for one PostgreSQL query
 
-    [tools.charge_card]
-    operation_id = "$.idempotency_key"   # where a call's arguments hold its operation id
-    consequential = true                 # does a call change something outside? default true
+[tools.charge_card]
+operation_id = "$.idempotency_key"   # where a call's arguments hold its operation id
+consequential = true                 # does a call change something outside? default true
 """
 
 from __future__ import annotations

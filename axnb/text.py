@@ -24,7 +24,9 @@ def _visible(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
     if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"):
-        return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"
+        return (
+            f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"
+        )
     return character
 
 
@@ -33,7 +35,7 @@ def cut_middle(text: str, width: int) -> str:
     if len(text) <= width:
         return text
     head = (width - 1) // 2
-    return f"{text[:head]}…{text[len(text) - (width - 1 - head):]}"
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
 
 
 def cell(text: str) -> str:

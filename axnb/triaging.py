@@ -19,7 +19,7 @@ import pyarrow as pa
 from axnb.ax import versions
 from axnb.ax.behaviour import UNKNOWN, Harness, History, Next, Target, predict
 from axnb.ax.versions import G5_OR_G5B, GENERATIONS, Generation
-from axnb.case.case import Case, run_sql
+from axnb.case.case import Case, ask, run_sql
 from axnb.checks.registry import checks, run_checks
 from axnb.errors import UsageError
 from axnb.result import Finding, Verdict, Witness, judge
@@ -182,15 +182,15 @@ def triage(
         sources = look.sources()
         target, version_from = choose_target(question, sources, look.harnesses())
         known = look.conversations()
-        wanted = {key: c for key, c in known.items() if not conversations or key[1] in conversations}
+        wanted = {
+            key: c for key, c in known.items() if not conversations or key[1] in conversations
+        }
         if missing := set(conversations) - {key[1] for key in wanted}:
             raise UsageError(f"no source has a conversation {min(missing)!r}.")
         seen = histories(session, target.generation)
         answers = {key: predict(target, seen[key]) for key in wanted}
         findings = look.findings(target, answers)
-        triaged = _triage_conversations(
-            wanted, seen, answers, target, findings, look.silent()
-        )
+        triaged = _triage_conversations(wanted, seen, answers, target, findings, look.silent())
         doubts = _doubts(sources, triaged)
     return Triage(
         verdict=judge(findings, doubts),
@@ -254,8 +254,17 @@ def histories(session: duckdb.DuckDBPyConnection, generation: Generation) -> dic
             contents_decoded=decoded,
             contents_stored=stored,
         )
-        for source, conversation_id, readable, pending, owner, execution, decoded, stored, seen
-        in found
+        for (
+            source,
+            conversation_id,
+            readable,
+            pending,
+            owner,
+            execution,
+            decoded,
+            stored,
+            seen,
+        ) in found
     }
 
 
@@ -270,76 +279,39 @@ class _Look:
     def __init__(self, session: duckdb.DuckDBPyConnection) -> None:
         self._session = session
 
-    def _rows(self, query: str, values: Any = None) -> list[Any]:
-        return self._session.execute(query, values).fetchall()
-
     def sources(self) -> tuple[SourceTriage, ...]:
-        generations: dict[str, list[str]] = {}
-        for source, generation in self._rows("select distinct source, generation from turns"):
-            generations.setdefault(source, []).append(generation)
         return tuple(
             SourceTriage(
-                name=name,
-                kind=kind,
-                locator=locator,
-                generations=_ordered(generations.get(name, [])),
-                column=column,
-                variant=variant,
-                read=read,
-                parsed=parsed,
-                rejected=rejected,
-                scope=scope,
-                custody=json.loads(custody),
-                notes=tuple(notes),
-                incomplete=tuple(incomplete),
+                **{
+                    **found,
+                    "custody": json.loads(found["custody"]),
+                    "notes": tuple(found["notes"]),
+                    "incomplete": tuple(found["incomplete"]),
+                    "generations": _ordered(found["generations"]),
+                }
             )
-            for (
-                name, kind, locator, column, variant, read, parsed, rejected, scope, custody,
-                notes, incomplete,
-            ) in self._rows(
-                "select source, kind, locator, step_column, variant, read, parsed, rejected, "
-                "scope, custody, notes, incomplete from sources order by source"
-            )
+            for found in ask(self._session, "sources")
         )
 
     def harnesses(self) -> list[str]:
-        """Owners that the log names, in the order in which they first appear."""
-        found = self._rows(
-            "select harness_id from events where harness_id is not null "
-            'group by harness_id order by min(source), min("row")'
-        )
-        return [name for (name,) in found]
+        return [found["harness_id"] for found in ask(self._session, "harnesses")]
 
     def conversations(self) -> dict[Key, dict[str, Any]]:
-        calls: dict[Key, dict[str, int]] = {}
-        for source, conversation_id, outcome, count in self._rows(
-            "select source, conversation_id, outcome, count(*) from tool_calls group by all "
-            "order by outcome"
-        ):
-            calls.setdefault((source, conversation_id), {})[outcome] = count
+        """Conversations with their unresolved calls and open questions."""
         unresolved: dict[Key, list[UnresolvedCall]] = {}
-        for source, conversation_id, *call in self._rows(
-            "select source, conversation_id, call_step, tool, operation_id, operation_id_from, "
-            "outcome, result_position is not null, consequential from tool_calls "
-            "where outcome in ('unknown', 'placeholder') "
-            "order by source, conversation_id, call_position, part"
-        ):
-            unresolved.setdefault((source, conversation_id), []).append(UnresolvedCall(*call))
+        for call in ask(self._session, "unresolved_calls"):
+            key = call.pop("source"), call.pop("conversation_id")
+            unresolved.setdefault(key, []).append(UnresolvedCall(**call))
         questions: dict[Key, list[int | None]] = {}
-        for source, conversation_id, step in self._rows(
-            "select source, conversation_id, step from questions "
-            "where outcome = 'awaiting-decision' order by source, conversation_id, position"
-        ):
-            questions.setdefault((source, conversation_id), []).append(step)
-        self._session.execute("select * from conversations order by source, conversation_id")
-        names = [column[0] for column in self._session.description or ()]
+        for question in ask(self._session, "open_questions"):
+            key = question["source"], question["conversation_id"]
+            questions.setdefault(key, []).append(question["step"])
         found = {}
-        for row in self._session.fetchall():
-            record = dict(zip(names, row, strict=True))
-            key = (record["source"], record["conversation_id"])
+        for record in ask(self._session, "conversations"):
+            key = record["source"], record["conversation_id"]
             found[key] = {
                 **record,
-                "calls": calls.get(key, {}),
+                "calls": {o["outcome"]: o["calls"] for o in record["outcomes"]},
                 "unresolved": unresolved.get(key, []),
                 "question_steps": questions.get(key, []),
             }
@@ -360,23 +332,19 @@ class _Look:
         values = {"generation": _schema(target.generation)}
         run_sql(self._session, "checks", "views/answers.sql", values)
         run_checks(self._session, checks(), {"asked": target.generation.label})
-        found = self._rows(
-            "select f.* from found f left join answers a on a.source = f.source "
-            "and a.conversation_id = f.conversation_id "
-            "where f.conversation_id is null or a.source is not null "
-            "order by f.id, f.source, f.conversation_id nulls first, f.step nulls first, f.sentence"
-        )
+        found = ask(self._session, "findings")
         key = self._digest_key() if found else b""
-        return tuple(_finding(row, key) for row in found)
+        return tuple(_finding(record, key) for record in found)
 
     def _digest_key(self) -> bytes:
         """A key that whoever has the evidence can derive, and nobody else."""
-        ((mixed, count),) = self._rows("select bit_xor(md5_number(hex(digest))), count(*) from events")
-        return hashlib.sha256(f"{mixed}/{count}".encode()).digest()
+        (seed,) = ask(self._session, "digest_key")
+        return hashlib.sha256(f"{seed['mixed']}/{seed['events']}".encode()).digest()
 
     def silent(self) -> set[Key]:
         """(source, harness) of harnesses that never log a result; an unnamed one is empty."""
-        return set(self._rows("select source, harness_id from silent_harnesses"))
+        found = ask(self._session, "silent_harnesses")
+        return {(f["source"], f["harness_id"]) for f in found}
 
 
 def _ordered(generations: Sequence[str]) -> tuple[str, ...]:
@@ -387,19 +355,13 @@ def _ordered(generations: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=versions.order))
 
 
-def _finding(row: Sequence[Any], key: bytes) -> Finding:
-    identity, name, severity, source, conversation_id, step, sentence, witness = row
+def _finding(record: Mapping[str, Any], key: bytes) -> Finding:
+    witness = (w for w in record["witness"] if w is not None)
     return Finding(
-        id=identity,
-        name=name,
-        severity=severity,
-        source=source,
-        conversation_id=conversation_id,
-        step=step,
-        sentence=sentence,
-        witness=tuple(
-            Witness(w["step"], _keyed(w["digest"], key)) for w in witness if w is not None
-        ),
+        **{
+            **record,
+            "witness": tuple(Witness(w["step"], _keyed(w["digest"], key)) for w in witness),
+        }
     )
 
 
@@ -503,9 +465,7 @@ def _doubts(
     return doubts
 
 
-def _scope(
-    question: Question, target: Target, sources: Sequence[SourceTriage]
-) -> tuple[str, ...]:
+def _scope(question: Question, target: Target, sources: Sequence[SourceTriage]) -> tuple[str, ...]:
     sentences = ["Not looked at: snapshots, ledgers, server logs, client transcripts."]
     sentences += [
         f"Only conversation {source.scope} of {source.name} was read."

@@ -64,7 +64,11 @@ class Harness:
         return cls(name, False if name in BUILT_IN_HARNESSES else None)
 
     def __str__(self) -> str:
-        return self.id if self.accepts is None else f"{self.id}={'accepts' if self.accepts else 'refuses'}"
+        return (
+            self.id
+            if self.accepts is None
+            else f"{self.id}={'accepts' if self.accepts else 'refuses'}"
+        )
 
 
 @dataclass(frozen=True)
@@ -200,7 +204,8 @@ def _g5_and_later(history: History, harness: Harness) -> Next:
     blocked = {"empty": "blocked", "input": "blocked"}
     if harness.accepts is None:
         return Next(DEPENDS, DEPENDS, asked, content, if_accepted=accepted, if_refused=blocked)
-    return Next(**(accepted if harness.accepts else blocked), harness=asked, history=content)
+    does = accepted if harness.accepts else blocked
+    return Next(does["empty"], does["input"], asked, content)
 
 
 def _content(history: History) -> HistoryRead:

@@ -6,15 +6,13 @@ whether protobuf-go accepts it: duplicate keys of known fields, two members of o
 surrogates, bad base64 and numbers out of range are refused; unknown keys, unknown enum names and
 nulls are dropped. Recorded answers of real servers are in `tests/data`.
 
-Parsing and decoding are iterative below the C scanner, so a document nested 100,000 deep is a
-verdict and not a crash.
+Decoding is iterative, so a document nested 100,000 deep is a verdict and not a crash.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -22,177 +20,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+
+from axnb.ax.json_text import Members, Number, PayloadError, dump, is_number, parse
+
+__all__ = ["Members", "Number", "PayloadError", "decode", "dump", "parse"]
 
 #: protobuf-go's default: a message may nest this deep, and a struct costs two a level.
 RECURSION_LIMIT = 10_000
 
 #: Where `decode` keeps the names that it dropped; no field of AX is called so.
 DROPPED = "?"
-
-
-class PayloadError(ValueError):
-    """AX cannot decode this document; `reason` is a short class, never a piece of the document."""
-
-    def __init__(self, reason: str, detail: str = "") -> None:
-        super().__init__(f"{reason}: {detail}" if detail else reason)
-        self.reason = reason
-
-
-class Members(list[tuple[str, Any]]):
-    """The members of a JSON object, in order and with duplicates."""
-
-
-class Number(str):
-    """The digits of a JSON number, exactly as they stand in the document."""
-
-
-# --- JSON text -> tree -------------------------------------------------------------------------
-
-
-def parse(text: str) -> Any:
-    """Parse one JSON document into Members, lists, str, Number, bool and None.
-
-    Raises PayloadError where protobuf-go's tokenizer does. Strings keep NUL; numbers keep their
-    digits.
-    """
-    try:
-        tree = _decoder.decode(text)
-    except RecursionError:
-        tree = _parse_deep(text)
-    except json.JSONDecodeError as err:
-        reason = "not JSON"
-        if not text.strip(" \t\r\n"):
-            reason = "empty payload"
-        elif err.pos >= len(text.rstrip(" \t\r\n")) or err.msg.startswith("Unterminated string"):
-            reason = "ends too early"
-        elif err.msg == "Extra data":
-            reason = "text after the end"
-        raise PayloadError(reason, f"at character {err.pos}") from None
-    if _SURROGATE_ESCAPE.search(text):
-        _refuse_lone_surrogates(tree)
-    return tree
-
-
-def _refuse_constant(_: str) -> NoReturn:
-    raise PayloadError("not JSON", "NaN and Infinity are not JSON numbers")
-
-
-_decoder = json.JSONDecoder(
-    object_pairs_hook=Members,
-    parse_float=Number,
-    parse_int=Number,
-    parse_constant=_refuse_constant,
-)
-_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
-
-
-def _refuse_lone_surrogates(tree: Any) -> None:
-    for text in _strings(tree):
-        try:
-            text.encode()
-        except UnicodeEncodeError as err:
-            raise PayloadError("lone surrogate", f"at character {err.start} of a string") from None
-
-
-def _strings(tree: Any) -> Iterator[str]:
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        if type(node) is str:
-            yield node
-        elif isinstance(node, Members):
-            for name, value in node:
-                yield name
-                stack.append(value)
-        elif isinstance(node, list):
-            stack.extend(node)
-
-
-_TOKEN = re.compile(
-    r"""[ \t\r\n]*(?:
-        (?P<string>"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")
-      | (?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z.+_-]))
-      | (?P<word>true|false|null)\b
-      | (?P<mark>[\[\]{},:])
-    )""",
-    re.VERBOSE,
-)
-_WORDS = {"true": True, "false": False, "null": None}
-
-
-def _parse_deep(text: str) -> Any:
-    """Parse a document that is nested too deep for the C scanner, without recursion."""
-    root: list[Any] = []
-    stack: list[list[Any]] = [root]
-    names: list[str | None] = [None]
-    # What may come next: a value, a value or the end of an array, a name, a name or the end of
-    # an object, a colon, or a comma or an end.
-    expected = "value"
-    position = 0
-    while True:
-        token = _TOKEN.match(text, position)
-        if token is None:
-            break
-        position = token.end()
-        kind, raw = token.lastgroup, token.group(token.lastgroup or 0)
-        top = stack[-1]
-        if kind == "mark":
-            if raw in "[{" and expected in ("value", "value or ]"):
-                child: list[Any] = Members() if raw == "{" else []
-                _attach(top, names, child)
-                stack.append(child)
-                names.append(None)
-                expected = "name or }" if raw == "{" else "value or ]"
-            elif raw in "]}" and _may_close(top, raw, expected) and len(stack) > 1:
-                stack.pop()
-                names.pop()
-                expected = "comma"
-            elif raw == "," and expected == "comma" and len(stack) > 1:
-                expected = "name" if isinstance(top, Members) else "value"
-            elif raw == ":" and expected == "colon":
-                expected = "value"
-            else:
-                raise PayloadError("not JSON", f"at character {position - 1}")
-        elif kind == "string" and expected in ("name", "name or }"):
-            names[-1] = json.loads(raw)
-            expected = "colon"
-        elif expected in ("value", "value or ]"):
-            _attach(top, names, _scalar(kind, raw))
-            expected = "comma"
-        else:
-            raise PayloadError("not JSON", f"at character {token.start()}")
-        if len(stack) == 1 and root and expected == "comma":
-            break
-    if len(stack) > 1 or not root:
-        raise PayloadError("ends too early" if not text[position:].strip() else "not JSON")
-    if text[position:].strip(" \t\r\n"):
-        raise PayloadError("text after the end", f"at character {position}")
-    return root[0]
-
-
-def _scalar(kind: str | None, raw: str) -> Any:
-    if kind == "string":
-        return json.loads(raw)
-    return Number(raw) if kind == "number" else _WORDS[raw]
-
-
-def _attach(parent: list[Any], names: list[str | None], value: Any) -> None:
-    if isinstance(parent, Members):
-        parent.append((names[-1] or "", value))
-    else:
-        parent.append(value)
-
-
-def _may_close(top: list[Any], mark: str, expected: str) -> bool:
-    if isinstance(top, Members):
-        return mark == "}" and expected in ("name or }", "comma")
-    return mark == "]" and expected in ("value or ]", "comma")
-
-
-# --- tree -> fields ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -225,9 +65,10 @@ def _fields(message: Descriptor) -> dict[str, _Field]:
     found: dict[str, _Field] = {}
     for f in message.fields:
         kind = _KINDS[f.type]
-        if kind == "message" and f.message_type.full_name in _STRUCT:
+        full_name = f.message_type.full_name if f.message_type else ""
+        if full_name in _STRUCT:
             kind = "struct"
-        elif kind == "message" and f.message_type.full_name == "google.protobuf.Timestamp":
+        elif full_name == "google.protobuf.Timestamp":
             kind = "timestamp"
         field = _Field(
             name=f.name,
@@ -344,14 +185,12 @@ def _depth_exceeds(tree: list[Any], limit: int) -> bool:
         if depth > limit:
             return True
         children = (
-            v for node in level for v in (_values(node) if isinstance(node, Members) else node)
+            v
+            for node in level
+            for v in ([v for _, v in node] if isinstance(node, Members) else node)
         )
         level = [v for v in children if isinstance(v, list)]
     return False
-
-
-def _values(members: Members) -> list[Any]:
-    return [value for _, value in members]
 
 
 def _enum(field: _Field, value: Any) -> int | None:
@@ -379,7 +218,7 @@ def _bool(field: _Field, value: Any) -> bool:
 
 
 def _bytes(field: _Field, value: Any) -> bytes:
-    """Base64 as protobuf-go takes it: standard or URL alphabet, padded or not, line ends ignored."""
+    """Base64 as protobuf-go takes it: either alphabet, padded or not, line ends ignored."""
     text = _string(field, value)
     # The length is taken before line ends are dropped, as protobuf-go does.
     padded = len(text.encode()) % 4 == 0
@@ -400,8 +239,7 @@ def _number(field: _Field, value: Any) -> Number:
     if isinstance(value, Number):
         return value
     if type(value) is str and value.strip() == value:
-        token = _TOKEN.fullmatch(value)
-        if token is not None and token.lastgroup == "number":
+        if is_number(value):
             return Number(value)
     raise PayloadError("wrong type", f"{field.name} is no number")
 
@@ -457,46 +295,3 @@ _SCALARS = {
     "int64": lambda field, value: _integer(field, value, 64),
     "double": _double,
 }
-
-
-# --- tree -> text ------------------------------------------------------------------------------
-
-
-def dump(tree: Any) -> str:
-    """Write a parsed tree as compact JSON: order, duplicates and digits kept, no recursion."""
-    out: list[str] = []
-    stack: list[Any] = [_Node(tree)]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            out.append(item)
-            continue
-        node = item.tree
-        if isinstance(node, Number):
-            out.append(node)
-        elif isinstance(node, Members):
-            stack.extend(reversed(_object_parts(node)))
-        elif isinstance(node, list):
-            stack.extend(reversed(_array_parts(node)))
-        else:
-            out.append(json.dumps(node, ensure_ascii=False))
-    return "".join(out)
-
-
-@dataclass(frozen=True)
-class _Node:
-    tree: Any
-
-
-def _object_parts(members: Members) -> list[Any]:
-    parts: list[Any] = ["{"]
-    for n, (name, value) in enumerate(members):
-        parts += [f"{',' if n else ''}{json.dumps(name, ensure_ascii=False)}:", _Node(value)]
-    return [*parts, "}"]
-
-
-def _array_parts(items: list[Any]) -> list[Any]:
-    parts: list[Any] = ["["]
-    for n, value in enumerate(items):
-        parts += [",", _Node(value)] if n else [_Node(value)]
-    return [*parts, "]"]

@@ -103,7 +103,16 @@ _ALL = (
         "G7", (), "step", "StepEvent", "harness_id", "harness_config", "steps", True, True, "g7"
     ),
     Generation(
-        "G8", ("v0.2.3",), "step", "StepEvent", "agent_id", "agent_config", "steps", True, True, "g8"
+        "G8",
+        ("v0.2.3",),
+        "step",
+        "StepEvent",
+        "agent_id",
+        "agent_config",
+        "steps",
+        True,
+        True,
+        "g8",
     ),
 )
 

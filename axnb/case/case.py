@@ -49,6 +49,15 @@ def run_sql(
     return found
 
 
+def ask(
+    session: duckdb.DuckDBPyConnection, name: str, values: dict[str, Any] | None = None
+) -> list[dict[str, Any]]:
+    """The rows of one of the queries in `case/queries`, as dicts."""
+    result = session.execute(sql_text("case", f"queries/{name}.sql"), values or None)
+    names = [column[0] for column in result.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
 class Case:
     """A case file (`Case(path)`) or a private case (`Case()`).
 
@@ -152,15 +161,6 @@ class Case:
         """The rows of a query as tuples."""
         with self.reading() as session:
             return session.execute(query, values or None).fetchall()
-
-    def records(
-        self, query: str, values: Sequence[Any] | dict[str, Any] = ()
-    ) -> list[dict[str, Any]]:
-        """The rows of a query as dicts."""
-        with self.reading() as session:
-            result = session.execute(query, values or None)
-            names = [column[0] for column in result.description or ()]
-            return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
     def frame(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> pandas.DataFrame:
         """The rows of a query as a DataFrame."""

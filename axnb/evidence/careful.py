@@ -8,7 +8,7 @@ can hide a whole conversation from one generation and not from the next.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -224,9 +224,7 @@ class CarefulPath:
                 self._session.unregister(name)
 
 
-def _refused(
-    row: int, conversation_id: str, step: int, position: int, payload: str
-) -> CarefulRow:
+def _refused(row: int, conversation_id: str, step: int, position: int, payload: str) -> CarefulRow:
     raw = payload.encode()
     return CarefulRow(
         row=row,
@@ -256,9 +254,7 @@ def _decode(
         reason, _, detail = str(err).partition(": ")
         return None, _reject(careful, "", reason, detail, decodes=False), _no_readings(careful)
     shape = rows.shape(tree, column)
-    read = {
-        name: rows.reading(tree, GENERATIONS[name]) for name in rows.SCHEMA_READERS
-    }
+    read = {name: rows.reading(tree, GENERATIONS[name]) for name in rows.SCHEMA_READERS}
     readings = [_reading(careful.row, reading) for reading in read.values()]
     own = read[rows.READS_SHAPE[shape]]
     state = rows.state_name(own.state)
@@ -287,9 +283,7 @@ def _unread(careful: CarefulRow) -> tuple[str, str]:
     return "no payload", "the payload is NULL"
 
 
-def _event(
-    careful: CarefulRow, shape: str, state: str, row: rows.Row, text: str
-) -> dict[str, Any]:
+def _event(careful: CarefulRow, shape: str, state: str, row: rows.Row, text: str) -> dict[str, Any]:
     return {
         "row": careful.row,
         "conversation_id": careful.conversation_id,
@@ -363,12 +357,10 @@ def _reading(row: int, reading: rows.Reading) -> dict[str, Any]:
 
 def _no_readings(careful: CarefulRow) -> list[dict[str, Any]]:
     """No generation decodes it."""
-    return [
-        _reading(careful.row, rows.Reading(name, False)) for name in rows.SCHEMA_READERS
-    ]
+    return [_reading(careful.row, rows.Reading(name, False)) for name in rows.SCHEMA_READERS]
 
 
-def _blind_readings(careful: CarefulRow) -> Iterator[dict[str, Any]] | list[dict[str, Any]]:
+def _blind_readings(careful: CarefulRow) -> list[dict[str, Any]]:
     """Nobody looked: a NULL payload stops every generation, a large or lost one may not."""
     readable = None if careful.problem is not None or careful.size > MAX_ROW_BYTES else False
     return [

@@ -26,9 +26,7 @@ class Layout:
     notes: tuple[str, ...] = ()
 
 
-def recognise(
-    place: str, tables: Mapping[str, Sequence[str]], keys: Sequence[str] = ()
-) -> Layout:
+def recognise(place: str, tables: Mapping[str, Sequence[str]], keys: Sequence[str] = ()) -> Layout:
     """Judge the tables of a database by their columns (name -> columns, in order).
 
     `place` is what a message calls the database; `keys` are the primary key columns of
@@ -81,9 +79,7 @@ def recognise(
 def _no_log(place: str, tables: Mapping[str, Sequence[str]]) -> NotALogError:
     events = set(tables.get("event_log", ()))
     if {"id", "state", "payload", "timestamp"} <= events:
-        generation = (
-            "G1" if "checkpoint_id" in events else "G0b" if "exec_id" in events else "G0a"
-        )
+        generation = "G1" if "checkpoint_id" in events else "G0b" if "exec_id" in events else "G0a"
         return NotALogError(
             f"{place} holds an AX log of {generation}, which was never released; axnb reads G3 "
             "to G8."

@@ -233,7 +233,9 @@ class _Load:
         values = {"source": self._source, "family": family}
         ((count,),) = run_sql(self._session, "evidence", "landing/take_refused.sql", values)
         for start in range(1, count + 1, _CHUNK):
-            query = 'select "row", conversation_id, step, payload from refused where n between ? and ?'
+            query = (
+                'select "row", conversation_id, step, payload from refused where n between ? and ?'
+            )
             found = self._session.sql(query, params=[start, start + _CHUNK - 1])
             yield found.to_arrow_table()
         self._session.execute("drop table refused")

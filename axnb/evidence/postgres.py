@@ -121,8 +121,9 @@ class PostgresReader:
         message = str(error)
         reason = next(
             (words for pattern, words in _REASONS if re.search(pattern, message)),
-            f"the server answered with SQLSTATE {state}" if state else "the address is malformed "
-            "or the server broke off",
+            f"the server answered with SQLSTATE {state}"
+            if state
+            else "the address is malformed or the server broke off",
         )
         return UnavailableError(f"{self.place} cannot be read: {reason}.")
 
@@ -286,9 +287,7 @@ class PostgresReader:
         if is_null:
             return None, None
         raw = (
-            "payload"
-            if self._types["payload"] == "bytea"
-            else "convert_to(payload::text, 'UTF8')"
+            "payload" if self._types["payload"] == "bytea" else "convert_to(payload::text, 'UTF8')"
         )
         wanted = raw if size <= MAX_ROW_BYTES else f"sha256({raw})"
         ((found,),) = self._query(
@@ -305,7 +304,7 @@ class PostgresReader:
         if not self.layout.has_executions:
             return
         found = self._query(
-            f"select exec_id::text, payload::text, \"timestamp\"::text from {self._executions} "
+            f'select exec_id::text, payload::text, "timestamp"::text from {self._executions} '
             'order by "timestamp", ctid'
         )
         for number, (exec_id, payload, timestamp) in enumerate(found, 1):

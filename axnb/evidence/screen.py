@@ -165,4 +165,4 @@ def _refuse(_: str) -> NoReturn:
 _number = Context(prec=20, Emax=307, traps=[Overflow, InvalidOperation]).create_decimal
 _scan = json.JSONDecoder(
     object_pairs_hook=_unique, parse_float=_number, parse_int=_number, parse_constant=_refuse
-).scan_once
+).scan_once  # type: ignore[attr-defined]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +85,9 @@ class SqliteReader:
     def _recognise(self) -> Layout:
         tables: dict[str, list[str]] = {}
         keys: list[str] = []
-        for (name,) in self._query("select cast(name as text) from sqlite_master where type='table'"):
+        for (name,) in self._query(
+            "select cast(name as text) from sqlite_master where type='table'"
+        ):
             info = self._query(f"pragma table_info({_quoted(name.decode())})")
             tables[name.decode()] = [column[1].decode() for column in info]
             if name == LOG_TABLE.encode():
@@ -96,7 +97,11 @@ class SqliteReader:
     def _payload_as_blob(self) -> str:
         """The payload as UTF-8 bytes; in a UTF-16 database a text is converted by SQLite."""
         ((encoding,),) = self._query("pragma encoding")
-        return "cast(payload as blob)" if encoding == b"UTF-8" else "cast(cast(payload as text) as blob)"
+        return (
+            "cast(payload as blob)"
+            if encoding == b"UTF-8"
+            else "cast(cast(payload as text) as blob)"
+        )
 
     def _row_expression(self) -> str:
         try:
@@ -133,9 +138,7 @@ class SqliteReader:
             adbc.connect(self._copy.path.resolve().as_uri()) as connection,
             connection.cursor() as cursor,
         ):
-            cursor.adbc_statement.set_options(
-                **{"adbc.sqlite.query.batch_rows": str(_BATCH_ROWS)}
-            )
+            cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(_BATCH_ROWS)})
             if conversation is None:
                 cursor.execute(sql)
             else:

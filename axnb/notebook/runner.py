@@ -58,7 +58,7 @@ def _private_kernel(folder: Path) -> dict[str, Any]:
         return {}
     from jupyter_client.manager import AsyncKernelManager
 
-    class PrivateKernelManager(AsyncKernelManager):  # type: ignore[misc]
+    class PrivateKernelManager(AsyncKernelManager):
         def __init__(self, **kwargs: Any) -> None:
             super().__init__(**kwargs)
             self.transport = "ipc"

@@ -23,7 +23,7 @@ from axnb.report.tables import frame
 from axnb.report.terminal import render_triage
 from axnb.result import EXIT_CODES, Result
 from axnb.settings import Settings
-from axnb.triaging import Question, Triage, triage
+from axnb.triaging import Question, Triage, UnresolvedCall, triage
 
 if TYPE_CHECKING:
     import pandas
@@ -58,11 +58,15 @@ class TriageWorkspace:
 
     def unresolved_calls(self) -> pandas.DataFrame:
         """Calls whose outcome the log does not tell, with the id to read them back by."""
-        return self.case.frame(
-            "select conversation_id, call_step, tool, operation_id, operation_id_from, outcome "
-            "from tool_calls where outcome in ('unknown', 'placeholder') "
-            "order by source, conversation_id, call_position, part"
-        )
+        import pandas as pd
+
+        columns = ["conversation_id", *UnresolvedCall.__dataclass_fields__]
+        rows = [
+            {"conversation_id": c.conversation_id, **call.as_dict()}
+            for c in self.triage.conversations
+            for call in c.unresolved
+        ]
+        return pd.DataFrame(rows, columns=columns).astype({"step": "Int64"})
 
     def findings(self) -> pandas.DataFrame:
         """What was found, a row each."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from axnb.case.case import Case
+from axnb.case.case import Case, ask
 from axnb.errors import UsageError
 from axnb.text import cut_middle, safe
 from axnb.triaging import Triage
@@ -57,42 +57,33 @@ def render_conversation(
 
 
 def _rows(case: Case, source: str, conversation_id: str, reveal: bool) -> list[str]:
-    parts: dict[int, list[dict[str, Any]]] = {}
-    for part in case.records(
-        "select * from parts where source = ? and conversation_id = ? order by position, \"row\", part",
-        [source, conversation_id],
-    ):
-        parts.setdefault(part["row"], []).append(part)
-    calls = {
-        (call["call_position"], call["part"]): call
-        for call in case.records(
-            "select * from tool_calls where source = ? and conversation_id = ?",
-            [source, conversation_id],
-        )
-    }
-    lines = []
-    for event in case.records(
-        'select "row", step, position, state, turn, true as read, null as reason from events '
-        "join turns using (source, conversation_id) "
-        "where source = $source and conversation_id = $id "
-        "and position between first_position and last_position "
-        'union all select "row", step, position, \'\', null, false, reason from rejects '
-        "where source = $source and conversation_id = $id "
-        'order by position, "row"',
-        {"source": source, "id": conversation_id},
-    ):
-        step = "?" if event["step"] is None else event["step"]
-        if not event["read"]:
-            lines.append(f"{step:>5}           ✗ unreadable   {event['reason']}")
-            continue
-        shown = parts.get(event["row"], [])
-        for part in shown:
-            call = calls.get((part["position"], part["part"]))
-            lines.append(f"{step:>5}  turn {event['turn']:<3} {_part(part, call, reveal)}")
-        if not shown:
-            state = event["state"].removeprefix("STATE_").lower()
-            lines.append(f"{step:>5}  turn {event['turn']:<3} ■ {state}")
-    return lines
+    values = {"source": source, "id": conversation_id}
+    with case.reading() as session:
+        rows = ask(session, "conversation_rows", values)
+        parts = ask(session, "conversation_parts", values)
+        calls = {
+            (call["call_position"], call["part"]): call
+            for call in ask(session, "conversation_calls", values)
+        }
+    of_row: dict[int, list[dict[str, Any]]] = {}
+    for part in parts:
+        of_row.setdefault(part["row"], []).append(part)
+    return [line for row in rows for line in _row(row, of_row.get(row["row"], []), calls, reveal)]
+
+
+def _row(
+    row: dict[str, Any],
+    parts: list[dict[str, Any]],
+    calls: dict[tuple[int, int], dict[str, Any]],
+    reveal: bool,
+) -> list[str]:
+    step = "?" if row["step"] is None else row["step"]
+    if row["reason"] is not None:
+        return [f"{step:>5}           ✗ unreadable   {row['reason']}"]
+    head = f"{step:>5}  turn {row['turn']:<3}"
+    if not parts:
+        return [f"{head} ■ {row['state'].removeprefix('STATE_').lower()}"]
+    return [f"{head} {_part(p, calls.get((p['position'], p['part'])), reveal)}" for p in parts]
 
 
 def _part(part: dict[str, Any], call: dict[str, Any] | None, reveal: bool) -> str:

@@ -62,7 +62,9 @@ def _heads(triage: Triage) -> list[str]:
     for source, name in zip(triage.sources, names, strict=True):
         conversations = sum(c.source == source.name for c in triage.conversations)
         lines.append(f"{name:<{width}} {_kind(source)}   {_counts(source, conversations)}")
-        lines += [f"{'':<{width}} {line}" for n in source.notes for line in _split(n, WIDTH - width)]
+        lines += [
+            f"{'':<{width}} {line}" for n in source.notes for line in _split(n, WIDTH - width)
+        ]
     first, *rest = _split(_asked(triage), WIDTH - width - 1)
     return [*lines, f"{'asked as':<{width}} {first}", *(f"{'':<{width}} {line}" for line in rest)]
 
@@ -133,7 +135,10 @@ def _sentences(triage: Triage) -> list[str]:
         )
     for word, sentence in (
         ("blocked", "blocked for good"),
-        ("depends", "interrupted; what happens depends on whether the harness accepts an empty start"),
+        (
+            "depends",
+            "interrupted; what happens depends on whether the harness accepts an empty start",
+        ),
         ("resumes", "interrupted and would be resumed"),
         ("unreadable", "unreadable"),
         ("harness-changed", "refused, since another harness owns them"),
@@ -216,7 +221,9 @@ def _conversation(c: ConversationTriage, width: int) -> list[str]:
         if len(c.unresolved) > 4:
             lines.append(f"… {len(c.unresolved) - 4} more calls")
     elif c.question_steps and c.action == "decide":
-        lines = [f"{_step(s)}   a question, shown with axnb show … --reveal" for s in c.question_steps]
+        lines = [
+            f"{_step(s)}   a question, shown with axnb show … --reveal" for s in c.question_steps
+        ]
     else:
         lines = [f"{_step(c.last_step)}   {_last(c)}"]
     head, *rest = (line[: WIDTH - width - 2] for line in lines)

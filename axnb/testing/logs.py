@@ -1,9 +1,9 @@
 """Build event logs as AX's servers of each generation leave them, healthy or wounded.
 
-    log = LogBuilder("G8")
-    log.turn("c1", "Charge the card", call("charge_card", {"amount": 9}), answer({"ok": True}))
-    log.interrupted("c2", "Charge the card", call("charge_card", {"amount": 9}))
-    log.write_sqlite(path)
+log = LogBuilder("G8")
+log.turn("c1", "Charge the card", call("charge_card", {"amount": 9}), answer({"ok": True}))
+log.interrupted("c2", "Charge the card", call("charge_card", {"amount": 9}))
+log.write_sqlite(path)
 """
 
 from __future__ import annotations
@@ -100,9 +100,7 @@ class LogBuilder:
         self._exec_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{conversation_id}/{len(self.rows)}"))
         owner = self.harness if self._names_owner() else ""
         question = Part("text", "user", value=text)
-        self.add(
-            Row(conversation_id, _PENDING, owner, exec_id=self._exec_id, parts=(question,))
-        )
+        self.add(Row(conversation_id, _PENDING, owner, exec_id=self._exec_id, parts=(question,)))
         self._execution(self._exec_id, {"agent_id": self.harness, "state": "STATE_PENDING"})
         tool = ""
         for part in parts:
@@ -135,7 +133,9 @@ class LogBuilder:
         if self.generation.name == "G3":
             payload = _object({"exec_id": exec_id, **event})
             number = len(self.executions)
-            self.executions.append((exec_id, payload, f"2026-05-22 10:00:{number % 60:02}.0 +0000 UTC"))
+            self.executions.append(
+                (exec_id, payload, f"2026-05-22 10:00:{number % 60:02}.0 +0000 UTC")
+            )
 
     # --- stores --------------------------------------------------------------------------------
 
