@@ -223,24 +223,24 @@ def load(
     wal: str | None,
 ) -> int:
     """Load logs into a case file."""
+    from axnb.case.case import ask
     from axnb.evidence.load import LoadOptions
 
     if case_path is None:
         raise UsageError("say where to keep it: --case FILE.duckdb.")
     with _open_case(case_path, settings) as case:
         _load(case, sources, LoadOptions(live=live, wal=wal), may_reuse=False)
-        found = case.rows(
-            "select source, locator, read, parsed, rejected, incomplete from sources order by source"
-        )
-    for source, locator, read, parsed, rejected, incomplete in found:
+        with case.reading() as session:
+            found = ask(session, "sources")
+    for source in found:
         click.echo(
-            f"{source}   {locator}   read {read:,} = parsed {parsed:,} + rejected {rejected:,}"
+            "{name}   {locator}   read {read:,} = parsed {parsed:,} + rejected {rejected:,}".format(
+                **source
+            )
         )
-        for sentence in incomplete:
+        for sentence in source["incomplete"]:
             click.echo(f"      {sentence}")
-    doubtful = any(
-        rejected or incomplete or not read for _, _, read, _, rejected, incomplete in found
-    )
+    doubtful = any(s["rejected"] or s["incomplete"] or not s["read"] for s in found)
     return 3 if doubtful else 0
 
 

@@ -1,4 +1,4 @@
-"""JSON text to a tree and back, strictly: nothing that protobuf-go's tokenizer refuses gets through.
+"""JSON text to a tree and back, strictly: what protobuf-go's tokenizer refuses is refused.
 
 The tree keeps what a dict would lose: the order of members, duplicates, and the digits of numbers.
 Below the C scanner everything is iterative, so a document nested 100,000 deep is a verdict and not

@@ -238,9 +238,8 @@ def _number(field: _Field, value: Any) -> Number:
     """A number, or a text that is one and has no space around it."""
     if isinstance(value, Number):
         return value
-    if type(value) is str and value.strip() == value:
-        if is_number(value):
-            return Number(value)
+    if type(value) is str and value.strip() == value and is_number(value):
+        return Number(value)
     raise PayloadError("wrong type", f"{field.name} is no number")
 
 

@@ -1,0 +1,206 @@
+"""Triage: from what is in a case to what a given AX server does next, and what a person should do.
+
+Everything here is a reading of the case. `triage` returns a `Triage`, which the command line, a
+notebook and a report show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from axnb.ax import versions
+from axnb.ax.behaviour import UNKNOWN, Harness, History, Next, Target, predict
+from axnb.ax.versions import G5_OR_G5B, GENERATIONS
+from axnb.case.case import Case
+from axnb.errors import UsageError
+from axnb.result import Finding, judge
+from axnb.triaging.answer import (
+    ACTIONS,
+    ConversationTriage,
+    Question,
+    SourceTriage,
+    Triage,
+    UnresolvedCall,
+)
+from axnb.triaging.look import Key, Look, histories
+
+__all__ = [
+    "ACTIONS",
+    "ConversationTriage",
+    "Question",
+    "SourceTriage",
+    "Triage",
+    "UnresolvedCall",
+    "choose_action",
+    "choose_target",
+    "histories",
+    "triage",
+]
+
+
+def triage(
+    case: Case, question: Question | None = None, conversations: Sequence[str] = ()
+) -> Triage:
+    """Triage all sources of a case, or only the named conversations.
+
+    Raises UsageError for an unknown version or a conversation that no source has.
+    """
+    question = question or Question()
+    with case.reading() as session:
+        look = Look(session)
+        sources = look.sources()
+        target, version_from = choose_target(question, sources, look.harnesses())
+        known = look.conversations()
+        wanted = {
+            key: c for key, c in known.items() if not conversations or key[1] in conversations
+        }
+        if missing := set(conversations) - {key[1] for key in wanted}:
+            raise UsageError(f"no source has a conversation {min(missing)!r}.")
+        seen = histories(session, target.generation)
+        answers = {key: predict(target, seen[key]) for key in wanted}
+        findings = look.findings(target, answers)
+        triaged = _triage_conversations(wanted, seen, answers, target, findings, look.silent())
+        doubts = _doubts(sources, triaged)
+    return Triage(
+        verdict=judge(findings, doubts),
+        target=target,
+        version_from=version_from,
+        sources=sources,
+        conversations=triaged,
+        findings=findings,
+        scope=_scope(question, target, sources),
+    )
+
+
+def choose_target(
+    question: Question, sources: Sequence[SourceTriage], seen: Sequence[str]
+) -> tuple[Target, str]:
+    """The server that is asked, and where its version came from.
+
+    Without a version it is the newest generation that the log shows; without harnesses those
+    that the log names.
+    """
+    if question.ax_version:
+        generation, version_from = versions.resolve(question.ax_version), "option"
+    else:
+        names = [name for source in sources for name in source.generations]
+        newest = max(names, key=versions.order, default="G8")
+        # A log that cannot tell G5 from G5b is asked as the one that was released.
+        generation = GENERATIONS["G5b" if newest == G5_OR_G5B else newest]
+        version_from = "log" if names else "default"
+    if question.harnesses:
+        return Target(generation, question.harnesses, declared=True), version_from
+    harnesses = tuple(Harness.parse(name) for name in seen)
+    return Target(generation, harnesses, declared=False), version_from
+
+
+def _triage_conversations(
+    wanted: Mapping[Key, dict[str, Any]],
+    seen: Mapping[Key, History],
+    answers: Mapping[Key, Next],
+    target: Target,
+    findings: Sequence[Finding],
+    silent: set[Key],
+) -> tuple[ConversationTriage, ...]:
+    ids: dict[Key, set[str]] = {}
+    for finding in findings:
+        if finding.conversation_id is not None:
+            ids.setdefault((finding.source, finding.conversation_id), set()).add(finding.id)
+    return tuple(
+        ConversationTriage(
+            source=key[0],
+            conversation_id=key[1],
+            state=record["state"],
+            open_questions=record["open_questions"],
+            turns=record["turns"],
+            last_step=record["last_step"],
+            harness=record["harness_id"],
+            generations=tuple(sorted(record["generations"], key=versions.order)),
+            calls=record["calls"],
+            unresolved=tuple(record["unresolved"]),
+            question_steps=tuple(record["question_steps"]),
+            next=answers[key],
+            action=choose_action(
+                record["state"],
+                answers[key],
+                unresolved=any(call.consequential for call in record["unresolved"]),
+                asks=record["open_questions"] > 0,
+                silent=(key[0], record["harness_id"] or "") in silent,
+                owner_lost=_owner_lost(record["harness_id"], seen[key].owner, target),
+            ),
+            findings=tuple(sorted(ids.get(key, ()))),
+        )
+        for key, record in wanted.items()
+    )
+
+
+def _owner_lost(named: str | None, seen: str, target: Target) -> bool:
+    """Does the asked server take another owner than the one that the log names first?"""
+    return target.generation.owner_key is not None and named is not None and named != seen
+
+
+def choose_action(
+    state: str,
+    answer: Next,
+    *,
+    unresolved: bool = False,
+    asks: bool = False,
+    silent: bool = False,
+    owner_lost: bool = False,
+) -> str:
+    """What a person should do with a conversation, given what the asked server does next.
+
+    `unresolved`: the outcome of a call is not known. `asks`: a question waits for a person.
+    `silent`: its harness never logs results, so on a finished conversation that says nothing.
+    `owner_lost`: the asked server does not see the owner that the log names, or takes another.
+    """
+    does = {answer.empty, answer.input}
+    if does & {"wrong-column"} or answer.history in ("lost", "part"):
+        return "do-not-touch"
+    if state == "unreadable" or does & {"unreadable", "unknown"}:
+        return "quarantine"
+    if owner_lost or does & {"harness-changed", "harness-missing"}:
+        return "name-owner"
+    if does & {"blocked", "lost-pending"}:
+        return "read-back-then-unblock" if unresolved else "unblock"
+    if does & {"asks-again"}:
+        return "decide"
+    if state == "interrupted" or does & {"closes-unrun"}:
+        return "read-back-then-resume" if unresolved else "resume"
+    if unresolved and not silent:
+        return "read-back-then-resume"
+    return "decide" if asks else "nothing"
+
+
+def _doubts(
+    sources: Sequence[SourceTriage], conversations: Sequence[ConversationTriage]
+) -> list[str]:
+    """Why the verdict cannot be ok, whatever the findings say."""
+    doubts = [] if sources else ["no source was loaded."]
+    for source in sources:
+        doubts += source.incomplete
+        if source.read == 0:
+            doubts.append(f"{source.name} holds no rows.")
+        if source.rejected:
+            doubts.append(f"{source.rejected} rows of {source.name} could not be read.")
+    if any(c.next.empty == UNKNOWN for c in conversations):
+        doubts.append("what AX does next is not known for every conversation.")
+    if any(call.consequential for c in conversations for call in c.unresolved):
+        doubts.append("the outcome of a consequential call is not known.")
+    return doubts
+
+
+def _scope(question: Question, target: Target, sources: Sequence[SourceTriage]) -> tuple[str, ...]:
+    sentences = ["Not looked at: snapshots, ledgers, server logs, client transcripts."]
+    sentences += [
+        f"Only conversation {source.scope} of {source.name} was read."
+        for source in sources
+        if source.scope is not None
+    ]
+    sentences.append("A log without gaps can still have lost outputs.")
+    if not question.ax_version:
+        sentences.append(f"Asked as {target.generation.label}, the newest that the log shows.")
+    if not question.harnesses:
+        sentences.append("Harnesses were taken from the log; others may be registered.")
+    return tuple(sentences)

@@ -1,0 +1,153 @@
+"""What triage answers, and how it is asked: plain data, with the stable JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from axnb.ax.behaviour import Harness, Next, Target
+from axnb.result import Finding, Verdict
+
+#: Actions, the most urgent first.
+ACTIONS = (
+    "do-not-touch",
+    "quarantine",
+    "name-owner",
+    "read-back-then-unblock",
+    "read-back-then-resume",
+    "unblock",
+    "resume",
+    "decide",
+    "nothing",
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """How the server is asked: its version and harnesses as the user gave them."""
+
+    ax_version: str | None = None
+    harnesses: tuple[Harness, ...] = ()
+
+
+@dataclass(frozen=True)
+class UnresolvedCall:
+    """A call whose outcome the log does not tell."""
+
+    step: int | None
+    tool: str
+    operation_id: str | None
+    operation_id_from: str
+    outcome: str
+    #: Was a result logged at all?
+    answered: bool
+    consequential: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """The call as JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class ConversationTriage:
+    """One conversation of a source."""
+
+    source: str
+    conversation_id: str
+    state: str
+    open_questions: int
+    turns: int
+    last_step: int | None
+    harness: str | None
+    generations: tuple[str, ...]
+    calls: dict[str, int]
+    unresolved: tuple[UnresolvedCall, ...]
+    question_steps: tuple[int | None, ...]
+    next: Next
+    action: str
+    findings: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """An entry of `conversations` in `axnb.triage/1`."""
+        return {
+            "source": self.source,
+            "conversation_id": self.conversation_id,
+            "state": self.state,
+            "open_questions": self.open_questions,
+            "turns": self.turns,
+            "last_step": self.last_step,
+            "harness": self.harness,
+            "generations": list(self.generations),
+            "calls": self.calls,
+            "unresolved_calls": [call.as_dict() for call in self.unresolved],
+            "next": self.next.as_dict(),
+            "action": self.action,
+            "findings": list(self.findings),
+        }
+
+
+@dataclass(frozen=True)
+class SourceTriage:
+    """What was read of one source."""
+
+    name: str
+    kind: str
+    locator: str
+    generations: tuple[str, ...]
+    column: str
+    variant: str | None
+    read: int
+    parsed: int
+    rejected: int
+    scope: str | None
+    custody: dict[str, Any]
+    notes: tuple[str, ...]
+    incomplete: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """An entry of `sources` in `axnb.triage/1`; paths are kept out of it."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "generations": list(self.generations),
+            "variant": self.variant,
+            "step_column": self.column,
+            "read": self.read,
+            "parsed": self.parsed,
+            "rejected": self.rejected,
+            "conversation": self.scope,
+            "custody": self.custody,
+            "notes": list(self.notes),
+            "incomplete": list(self.incomplete),
+        }
+
+
+@dataclass(frozen=True)
+class Triage:
+    """The answer: `as_dict` is `axnb.triage/1`."""
+
+    verdict: Verdict
+    target: Target
+    #: Where the version came from: option, or the newest generation that the log shows.
+    version_from: str
+    sources: tuple[SourceTriage, ...]
+    conversations: tuple[ConversationTriage, ...]
+    findings: tuple[Finding, ...]
+    #: What was not looked at, and what was assumed: a sentence each.
+    scope: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The stable JSON, `axnb.triage/1`."""
+        return {
+            "schema": "axnb.triage/1",
+            "verdict": self.verdict,
+            "target": {
+                "generation": self.target.generation.name,
+                "harnesses": [str(harness) for harness in self.target.harnesses],
+                "version_from": self.version_from,
+            },
+            "sources": [source.as_dict() for source in self.sources],
+            "conversations": [c.as_dict() for c in self.conversations],
+            "findings": [finding.as_dict() for finding in self.findings],
+            "scope": list(self.scope),
+        }

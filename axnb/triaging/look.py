@@ -1,0 +1,163 @@
+"""What triage reads from a case, in one session."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from axnb.ax import versions
+from axnb.ax.behaviour import History, Next, Target
+from axnb.ax.versions import G5_OR_G5B, Generation
+from axnb.case.case import ask, run_sql
+from axnb.checks.registry import checks, run_checks
+from axnb.result import Finding, Witness
+from axnb.triaging.answer import SourceTriage, UnresolvedCall
+
+Key = tuple[str, str]
+
+
+def histories(session: duckdb.DuckDBPyConnection, generation: Generation) -> dict[Key, History]:
+    """What a server of `generation` decodes from each conversation of a case."""
+    kinds = {"G3": "none", "G4": "text", "G8": "none"}
+    columns = dict(session.execute("select source, step_column from sources").fetchall())
+    found = run_sql(
+        session,
+        "case",
+        "histories.sql",
+        {
+            "generation": _schema(generation),
+            "owner_key": generation.owner_key or "",
+            "content_key": generation.content_key,
+            "config_kind": kinds.get(generation.name, "object"),
+        },
+    )
+    return {
+        (source, conversation_id): History(
+            column=columns[source],
+            # Rows that AX's own query does not find are nobody's history.
+            readable=readable if seen else True,
+            pending=pending,
+            owner=owner,
+            execution=execution,
+            contents_decoded=decoded,
+            contents_stored=stored,
+        )
+        for (
+            source,
+            conversation_id,
+            readable,
+            pending,
+            owner,
+            execution,
+            decoded,
+            stored,
+            seen,
+        ) in found
+    }
+
+
+def _schema(generation: Generation) -> str:
+    """The generation whose schema a release decodes with: G5b reads as G5."""
+    return "G5" if generation.name == "G5b" else generation.name
+
+
+class Look:
+    """What triage reads from a case, in one session."""
+
+    def __init__(self, session: duckdb.DuckDBPyConnection) -> None:
+        self._session = session
+
+    def sources(self) -> tuple[SourceTriage, ...]:
+        return tuple(
+            SourceTriage(
+                **{
+                    **found,
+                    "custody": json.loads(found["custody"]),
+                    "notes": tuple(found["notes"]),
+                    "incomplete": tuple(found["incomplete"]),
+                    "generations": _ordered(found["generations"]),
+                }
+            )
+            for found in ask(self._session, "sources")
+        )
+
+    def harnesses(self) -> list[str]:
+        return [found["harness_id"] for found in ask(self._session, "harnesses")]
+
+    def conversations(self) -> dict[Key, dict[str, Any]]:
+        """Conversations with their unresolved calls and open questions."""
+        unresolved: dict[Key, list[UnresolvedCall]] = {}
+        for call in ask(self._session, "unresolved_calls"):
+            key = call.pop("source"), call.pop("conversation_id")
+            unresolved.setdefault(key, []).append(UnresolvedCall(**call))
+        questions: dict[Key, list[int | None]] = {}
+        for question in ask(self._session, "open_questions"):
+            key = question["source"], question["conversation_id"]
+            questions.setdefault(key, []).append(question["step"])
+        found = {}
+        for record in ask(self._session, "conversations"):
+            key = record["source"], record["conversation_id"]
+            found[key] = {
+                **record,
+                "calls": {o["outcome"]: o["calls"] for o in record["outcomes"]},
+                "unresolved": unresolved.get(key, []),
+                "question_steps": questions.get(key, []),
+            }
+        return found
+
+    def findings(self, target: Target, answers: Mapping[Key, Next]) -> tuple[Finding, ...]:
+        """Run all checks over the conversations that were asked about."""
+        table = pa.table(
+            {
+                "source": pa.array([key[0] for key in answers], pa.string()),
+                "conversation_id": pa.array([key[1] for key in answers], pa.string()),
+                "empty": pa.array([answer.empty for answer in answers.values()], pa.string()),
+                "input": pa.array([answer.input for answer in answers.values()], pa.string()),
+                "history": pa.array([answer.history for answer in answers.values()], pa.string()),
+            }
+        )
+        self._session.register("asked_answers", table)
+        values = {"generation": _schema(target.generation)}
+        run_sql(self._session, "checks", "views/answers.sql", values)
+        run_checks(self._session, checks(), {"asked": target.generation.label})
+        found = ask(self._session, "findings")
+        key = self._digest_key() if found else b""
+        return tuple(_finding(record, key) for record in found)
+
+    def _digest_key(self) -> bytes:
+        """A key that whoever has the evidence can derive, and nobody else."""
+        (seed,) = ask(self._session, "digest_key")
+        return hashlib.sha256(f"{seed['mixed']}/{seed['events']}".encode()).digest()
+
+    def silent(self) -> set[Key]:
+        """(source, harness) of harnesses that never log a result; an unnamed one is empty."""
+        found = ask(self._session, "silent_harnesses")
+        return {(f["source"], f["harness_id"]) for f in found}
+
+
+def _ordered(generations: Sequence[str]) -> tuple[str, ...]:
+    """Generations oldest first; the one that cannot be told is left out beside those that can."""
+    names = set(generations)
+    if names & {"G5", "G5b"}:
+        names.discard(G5_OR_G5B)
+    return tuple(sorted(names, key=versions.order))
+
+
+def _finding(record: Mapping[str, Any], key: bytes) -> Finding:
+    witness = (w for w in record["witness"] if w is not None)
+    return Finding(
+        **{
+            **record,
+            "witness": tuple(Witness(w["step"], _keyed(w["digest"], key)) for w in witness),
+        }
+    )
+
+
+def _keyed(digest: str | None, key: bytes) -> str | None:
+    return None if digest is None else hmac.new(key, digest.encode(), "sha256").hexdigest()
