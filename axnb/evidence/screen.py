@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from decimal import Context, InvalidOperation, Overflow
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import pyarrow as pa
@@ -53,7 +54,7 @@ class Screen:
         except pa.ArrowInvalid:
             batch = self._only_text(batch)
             conversation_id, payload = _as_text(batch, 1), _as_text(batch, 3)
-        raws = batch.column(3).cast(pa.binary()).to_pylist()
+        raws = _pieces(batch.column(3).cast(pa.binary()))
         sha256 = hashlib.sha256
         digests = b"".join([sha256(raw).digest() for raw in raws])
         return pa.RecordBatch.from_arrays(
@@ -83,6 +84,16 @@ class Screen:
 def _as_text(batch: pa.RecordBatch, column: int) -> pa.Array:
     """A column of bytes as text, without a copy; ArrowInvalid if it is not UTF-8."""
     return batch.column(column).cast(pa.binary()).cast(pa.string())
+
+
+def _pieces(column: pa.Array) -> list[bytes]:
+    """The values of a binary column without NULLs: cut from one buffer, five times as fast as
+    `to_pylist`."""
+    first, last = column.offset, column.offset + len(column)
+    _, offsets, data = column.buffers()
+    ends = memoryview(offsets).cast("i")[first : last + 1].tolist()
+    whole = data.to_pybytes() if data is not None else b""
+    return [whole[start:end] for start, end in pairwise(ends)]
 
 
 def _is_utf8(raw: bytes | str) -> bool:
@@ -161,8 +172,17 @@ def _refuse(_: str) -> NoReturn:
     raise ValueError
 
 
-# A number that may overflow a double is left to the careful path, which knows the exact limit.
-_number = Context(prec=20, Emax=307, traps=[Overflow, InvalidOperation]).create_decimal
+def _fraction(digits: str) -> None:
+    """Refuse a number that DuckDB would spell in another length: the fast path measures lengths."""
+    if repr(float(digits)) != digits or "e" in digits:
+        raise ValueError
+
+
+# A whole number that may overflow a double is left to the careful path, which knows the limit.
+_whole_number = Context(prec=20, Emax=307, traps=[Overflow, InvalidOperation]).create_decimal
 _scan = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_float=_number, parse_int=_number, parse_constant=_refuse
+    object_pairs_hook=_unique,
+    parse_float=_fraction,
+    parse_int=_whole_number,
+    parse_constant=_refuse,
 ).scan_once  # type: ignore[attr-defined]
