@@ -334,9 +334,10 @@ def _message(part: Part) -> dict[str, Any]:
     elif part.kind == "tool_call":
         content = {"tool_call": _written_call(part)}
     elif part.kind == "tool_result":
-        response = {} if part.value is None else {"response": protojson.parse(part.value)}
-        result = {"name": part.tool, **response}
-        content = {"tool_result": _with_id("call_id", part, {"function_result": result})}
+        value = {} if part.value is None else {"response": protojson.parse(part.value)}
+        content = {
+            "tool_result": _with_id("call_id", part, _function("function_result", part, value))
+        }
     else:
         content = _content(part)
     return {**({"role": part.role} if part.role else {}), "content": content}
@@ -348,20 +349,26 @@ def _step(part: Part) -> dict[str, Any]:
     if part.kind == "tool_call":
         return {"tool_call": _written_call(part)}
     if part.kind == "tool_result":
-        result: dict[str, Any] = {"name": part.tool}
-        if part.is_error:
-            result["is_error"] = True
+        result: dict[str, Any] = {"is_error": True} if part.is_error else {}
         if part.value is not None:
             tree = protojson.parse(part.value)
             member = "struct_value" if isinstance(tree, Members) else "string_value"
             result["result"] = {member: tree}
-        return {"tool_result": _with_id("call_id", part, {"function_result": result})}
+        return {
+            "tool_result": _with_id("call_id", part, _function("function_result", part, result))
+        }
     return {"content": {"role": part.role or "", "content": [_content(part)]}}
 
 
 def _written_call(part: Part) -> dict[str, Any]:
     arguments = {} if part.value is None else {"arguments": protojson.parse(part.value)}
-    return _with_id("id", part, {"function_call": {"name": part.tool, **arguments}})
+    return _with_id("id", part, _function("function_call", part, arguments))
+
+
+def _function(key: str, part: Part, body: dict[str, Any]) -> dict[str, Any]:
+    """The function of a call or a result: defaults are left out, and so is an empty one."""
+    named = {**({"name": part.tool} if part.tool else {}), **body}
+    return {key: named} if named else {}
 
 
 def _with_id(key: str, part: Part, rest: dict[str, Any]) -> dict[str, Any]:
