@@ -20,6 +20,7 @@ from axnb.errors import AxnbError, UsageError
 if TYPE_CHECKING:
     from axnb.case.case import Case
     from axnb.evidence.load import LoadOptions
+    from axnb.loading import Loaded
     from axnb.triaging import Triage
 
 
@@ -115,13 +116,16 @@ def _open_case(case_path: Path | None, settings: Path | None) -> Case:
 
 def _load(
     case: Case, sources: Sequence[str], options: LoadOptions, *, may_reuse: bool = True
-) -> tuple[Any, ...]:
+) -> Loaded:
     """Load the sources, or reuse what the case holds if none is named."""
-    from axnb.loading import load
+    from axnb.loading import Loaded, load
 
     if not sources and may_reuse and case.path is not None and case.path.exists():
-        return ()
-    return load(case, sources, options, _progress())
+        return Loaded()
+    loaded = load(case, sources, options, _progress())
+    for sentence in loaded.skipped:
+        _say(f"axnb: {sentence}")
+    return loaded
 
 
 def _progress() -> Callable[[int], None] | None:
@@ -146,14 +150,14 @@ def _ask(
     case: Case,
     ax_version: str | None,
     harnesses: Sequence[str],
-    registered: Sequence[Any],
+    loaded: Loaded,
     conversations: Sequence[str],
 ) -> Triage:
     from axnb.ax.behaviour import Harness
     from axnb.triaging import Question, triage
 
-    named = tuple(Harness.parse(text) for text in harnesses) or tuple(registered)
-    return triage(case, Question(ax_version, named), conversations)
+    named = tuple(Harness.parse(text) for text in harnesses) or loaded.harnesses
+    return triage(case, Question(ax_version, named), conversations, loaded.skipped)
 
 
 @main.command()
@@ -192,8 +196,8 @@ def triage(
         # One conversation of a private case is all that needs to be read.
         only = conversations[0] if len(conversations) == 1 and case.path is None else None
         options = LoadOptions(conversation=only, live=live, wal=wal)
-        registered = _load(case, sources, options)
-        answer = _ask(case, ax_version, harnesses, registered, conversations)
+        loaded = _load(case, sources, options)
+        answer = _ask(case, ax_version, harnesses, loaded, conversations)
     if csv_path is not None:
         write_csv(answer, csv_path)
     if parquet_path is not None:
@@ -229,7 +233,7 @@ def load(
     if case_path is None:
         raise UsageError("say where to keep it: --case FILE.duckdb.")
     with _open_case(case_path, settings) as case:
-        _load(case, sources, LoadOptions(live=live, wal=wal), may_reuse=False)
+        loaded = _load(case, sources, LoadOptions(live=live, wal=wal), may_reuse=False)
         with case.reading() as session:
             found = ask(session, "sources")
     for source in found:
@@ -241,7 +245,7 @@ def load(
         for sentence in source["incomplete"]:
             click.echo(f"      {sentence}")
     doubtful = any(s["rejected"] or s["incomplete"] or not s["read"] for s in found)
-    return 3 if doubtful else 0
+    return 3 if doubtful or loaded.skipped else 0
 
 
 @main.command()
@@ -267,8 +271,8 @@ def show(
 
     with _open_case(case_path, settings) as case:
         only = conversation if case.path is None else None
-        registered = _load(case, [source], LoadOptions(conversation=only))
-        answer = _ask(case, ax_version, harnesses, registered, [conversation])
+        loaded = _load(case, [source], LoadOptions(conversation=only))
+        answer = _ask(case, ax_version, harnesses, loaded, [conversation])
         click.echo(render_conversation(case, answer, conversation, reveal=reveal))
     return EXIT_CODES[answer.verdict]
 

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import duckdb
 
 from axnb.ax.behaviour import Harness
 from axnb.case.case import Case
 from axnb.checks.registry import checks, run_checks
-from axnb.errors import UsageError
+from axnb.errors import SourceError, UsageError
 from axnb.evidence.load import LoadOptions, load_log
 from axnb.evidence.locators import Located, locate
 from axnb.settings import DSN_VARIABLE
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What became of the sources that were named."""
+
+    #: Harnesses that an ax.yaml among them registers, the default first.
+    harnesses: tuple[Harness, ...] = ()
+    #: Why a source could not be read, a sentence each.
+    skipped: tuple[str, ...] = ()
 
 
 def load(
@@ -20,19 +31,26 @@ def load(
     sources: Sequence[str] = (),
     options: LoadOptions | None = None,
     progress: Callable[[int], None] | None = None,
-) -> tuple[Harness, ...]:
+) -> Loaded:
     """Load event logs; without a source, the one that AX_EVENTLOG_DSN names.
 
-    Returns the harnesses that an ax.yaml among the sources registers, the default first. Raises
-    UsageError or SourceError; a source that fails leaves what the case held of it.
+    One of several that cannot be read does not hide the others. Raises UsageError, or SourceError
+    if none can be read; what the case held of a source before stays.
     """
     environment = case.settings.environment
     if not sources and not environment.get(DSN_VARIABLE):
         raise UsageError(f"name a log (a path or a DSN), or set {DSN_VARIABLE}.")
     located: list[Located] = [locate(text, environment) for text in sources or (DSN_VARIABLE,)]
+    errors: list[SourceError] = []
     for found in located:
-        load_log(case, found.log, options, progress, after=_keep_findings)
-    return next((found.harnesses for found in located if found.harnesses), ())
+        try:
+            load_log(case, found.log, options, progress, after=_keep_findings)
+        except SourceError as err:
+            errors.append(err)
+    skipped = tuple(str(err) for err in errors)
+    if len(errors) == len(located):
+        raise errors[0] if len(errors) == 1 else SourceError(" ".join(skipped))
+    return Loaded(next((f.harnesses for f in located if f.harnesses), ()), skipped)
 
 
 def _keep_findings(session: duckdb.DuckDBPyConnection, source: str) -> None:

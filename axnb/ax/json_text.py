@@ -41,6 +41,10 @@ def parse(text: str) -> Any:
     except RecursionError:
         tree = _parse_deep(text)
     except json.JSONDecodeError as err:
+        if _BARE_EXPONENT.search(text):
+            tree = _parse_deep(text)
+            _refuse_lone_surrogates(tree)
+            return tree
         reason = "not JSON"
         if not text.strip(" \t\r\n"):
             reason = "empty payload"
@@ -64,6 +68,8 @@ _decoder = json.JSONDecoder(
     parse_int=Number,
     parse_constant=_refuse_constant,
 )
+#: protobuf-go takes `1e` and `1e+` for numbers where anything but a letter or digit follows.
+_BARE_EXPONENT = re.compile(r"[0-9][eE][+-]?[^0-9A-Za-z.+_-]")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -92,7 +98,8 @@ def _strings(tree: Any) -> Iterator[str]:
 _TOKEN = re.compile(
     r"""[ \t\r\n]*(?:
         (?P<string>"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")
-      | (?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z.+_-]))
+      | (?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?(?:[0-9]+|(?=[^0-9A-Za-z.+_-])))?
+            (?![0-9A-Za-z.+_-]))
       | (?P<word>true|false|null)\b
       | (?P<mark>[\[\]{},:])
     )""",

@@ -18,7 +18,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
 from functools import cache
 from typing import Any
 
@@ -28,7 +27,7 @@ from axnb.ax.json_text import Members, Number, PayloadError, dump, is_number, pa
 
 __all__ = ["Members", "Number", "PayloadError", "decode", "dump", "parse"]
 
-#: protobuf-go's default: a message may nest this deep, and a struct costs two a level.
+#: protobuf-go's default: a message may nest this deep; a free object costs one a level.
 RECURSION_LIMIT = 10_000
 
 #: Where `decode` keeps the names that it dropped; no field of AX is called so.
@@ -43,6 +42,8 @@ class _Field:
     oneof: str | None
     message: Descriptor | None
     enum: EnumDescriptor | None
+    #: The numbers of an enum's names. A dict, since the descriptor's own look-up stops at a NUL.
+    names: dict[str, int]
 
 
 _STRUCT = {"google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue"}
@@ -77,6 +78,7 @@ def _fields(message: Descriptor) -> dict[str, _Field]:
             oneof=f.containing_oneof.name if f.containing_oneof else None,
             message=f.message_type,
             enum=f.enum_type,
+            names={v.name: v.number for v in f.enum_type.values} if f.enum_type else {},
         )
         found[f.json_name] = found[f.name] = field
     return found
@@ -171,11 +173,11 @@ def _check_struct(field: _Field, value: Any, budget: int) -> None:
         if isinstance(node, Members):
             if len({name for name, _ in node}) != len(node):
                 raise PayloadError("duplicate key", f"in {field.name}")
-            stack.extend((v, left - 2 if isinstance(v, list) else left - 1) for _, v in node)
+            stack.extend((v, left - 1) for _, v in node)
         elif isinstance(node, list):
-            stack.extend((v, left - 2 if isinstance(v, list) else left - 1) for v in node)
-        elif isinstance(node, Number) and math.isinf(float(node)):
-            raise PayloadError("number out of range", f"in {field.name}")
+            stack.extend((v, left - 1) for v in node)
+        elif isinstance(node, Number):
+            _finite(field, node)
 
 
 def _depth_exceeds(tree: list[Any], limit: int) -> bool:
@@ -200,8 +202,7 @@ def _enum(field: _Field, value: Any) -> int | None:
     if isinstance(value, Number):
         return _integer(field, value, 32)
     if isinstance(value, str):
-        known = field.enum.values_by_name.get(value)
-        return None if known is None else known.number
+        return field.names.get(value)
     raise PayloadError("wrong type", field.name)
 
 
@@ -223,6 +224,8 @@ def _bytes(field: _Field, value: Any) -> bytes:
     # The length is taken before line ends are dropped, as protobuf-go does.
     padded = len(text.encode()) % 4 == 0
     alphabet = b"-_" if "-" in text or "_" in text else b"+/"
+    if alphabet == b"-_" and ("+" in text or "/" in text):
+        raise PayloadError("bad base64", field.name)
     text = text.replace("\r", "").replace("\n", "")
     if not padded:
         if "=" in text:
@@ -243,46 +246,91 @@ def _number(field: _Field, value: Any) -> Number:
     raise PayloadError("wrong type", f"{field.name} is no number")
 
 
+#: The parts of a number: sign, whole part unless it is 0, fraction, exponent.
+_PARTS = re.compile(r"(-?)(?:0|([1-9][0-9]*))(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]*))?")
+#: protobuf-go refuses a whole number with more digits before it looks at the fraction.
+_MAX_DIGITS = 20
+
+
 def _integer(field: _Field, value: Any, bits: int) -> int:
-    digits = _number(field, value)
-    try:
-        number = Decimal(digits)
-    except InvalidOperation:
-        raise PayloadError("number out of range", field.name) from None
-    if number and number.adjusted() > 20:
+    match = _PARTS.fullmatch(_number(field, value))
+    assert match is not None
+    sign, whole, fraction, exponent = match.groups(default="")
+    fraction = fraction.rstrip("0")
+    shift = _exponent(exponent)
+    if not whole and not fraction and exponent not in ("+", "-"):
+        return 0
+    if shift is None or len(whole) + shift > _MAX_DIGITS:
         raise PayloadError("number out of range", field.name)
-    if number != number.to_integral_value():
+    cut = len(whole) + min(shift, 0)
+    if len(fraction) > max(shift, 0) or cut < 0 or whole[cut:].strip("0"):
         raise PayloadError("wrong type", f"{field.name} is no whole number")
+    number = int(sign + whole[:cut] + fraction + "0" * (shift - len(fraction)))
     if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
         raise PayloadError("number out of range", field.name)
-    return int(number)
+    return number
+
+
+def _exponent(text: str) -> int | None:
+    """An exponent of 32 bits; none at all counts as 0, a sign alone as out of range."""
+    if not text:
+        return 0
+    digits = text.lstrip("+-").lstrip("0") or text[-1]
+    if not digits.isdigit() or len(digits) > 10:
+        return None
+    number = -int(digits) if text[0] == "-" else int(digits)
+    return number if -(2**31) <= number < 2**31 else None
+
+
+def _finite(field: _Field, digits: Number) -> float:
+    try:
+        number = float(digits)
+    except ValueError:
+        raise PayloadError("wrong type", f"{field.name} has a number without an exponent") from None
+    if math.isinf(number):
+        raise PayloadError("number out of range", f"in {field.name}")
+    return number
 
 
 def _double(field: _Field, value: Any) -> float:
     if value in ("NaN", "Infinity", "-Infinity") and not isinstance(value, Number):
         return float(value)
-    number = float(_number(field, value))
-    if math.isinf(number):
-        raise PayloadError("number out of range", field.name)
-    return number
+    return _finite(field, _number(field, value))
 
 
 _TIMESTAMP = re.compile(
-    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:\d\d)", re.ASCII
+    r"(\d{4})(-\d\d-\d\d)T(\d\d?)(:\d\d:\d\d)(?:\.\d{1,9}|,\d+)?(?:Z|([+-])(\d\d):(\d\d))",
+    re.ASCII,
 )
+_YEARS_400 = 146_097 * 86_400
+_YEARS_9999 = 315_537_897_600
 
 
 def _timestamp(field: _Field, value: Any) -> str:
     """An RFC 3339 time with at most nine digits of a second; kept as it is written."""
     text = _string(field, value)
     match = _TIMESTAMP.fullmatch(text)
-    try:
-        if match is not None:
-            datetime.fromisoformat(match.group(1))
-            return text
-    except ValueError:
-        pass
+    if match is not None and _is_time(match):
+        return text
     raise PayloadError("wrong type", f"{field.name} is no time")
+
+
+def _is_time(match: re.Match[str]) -> bool:
+    """A moment of the years 1 to 9999, once its zone is taken off; Go lets zones go to 24:60."""
+    year, date, hour, rest, sign, hours, minutes = match.groups()
+    # Python has no year 0, which a zone can bring into range; 400 years later all dates repeat.
+    shifted = year == "0000"
+    try:
+        local = datetime.fromisoformat(f"{'0400' if shifted else year}{date}T{hour:0>2}{rest}")
+    except ValueError:
+        return False
+    offset = 0
+    if sign:
+        if int(hours or 0) > 24 or int(minutes or 0) > 60:
+            return False
+        offset = int(f"{sign}1") * (int(hours or 0) * 3600 + int(minutes or 0) * 60)
+    seconds = int((local - datetime(1, 1, 1)).total_seconds()) - _YEARS_400 * shifted - offset
+    return 0 <= seconds < _YEARS_9999
 
 
 _SCALARS = {

@@ -118,8 +118,10 @@ def shape(tree: Any, column: str) -> str:
         return "G5"
     if has("step"):
         return "G6"
-    if has("messages", "harness_id", "harness_config"):
+    if has("messages"):
         return "G5" if column == "seq" else "G6"
+    if has("harness_id", "harness_config"):
+        return "G5" if column == "seq" else "G7"
     return "G5" if column == "seq" else "state"
 
 
@@ -175,7 +177,7 @@ def from_event(event: dict[str, Any], generation: Generation) -> Row:
 
 
 def _message_parts(message: dict[str, Any]) -> list[Part]:
-    role = message.get("role", "")
+    role = message.get("role")
     content = message.get("content", {})
     kind = _kind(content)
     if kind == "thought":
@@ -190,7 +192,7 @@ def _message_parts(message: dict[str, Any]) -> list[Part]:
 
 def _step_parts(step: dict[str, Any]) -> list[Part]:
     if "content" in step:
-        role = step["content"].get("role", "")
+        role = step["content"].get("role")
         return [_plain_content(c, role) for c in step["content"].get("content", ())]
     if "thought" in step:
         texts = [c.get("text", {}) for c in step["thought"].get("summary", ())]
@@ -202,7 +204,7 @@ def _step_parts(step: dict[str, Any]) -> list[Part]:
     return [Part("unknown" if protojson.DROPPED in step else "empty")]
 
 
-def _plain_content(content: dict[str, Any], role: str) -> Part:
+def _plain_content(content: dict[str, Any], role: str | None) -> Part:
     kind = _kind(content)
     body = content.get(kind, {})
     if kind == "text":
@@ -244,7 +246,7 @@ def _call(call: dict[str, Any], role: str | None) -> Part:
     )
 
 
-def _message_result(result: dict[str, Any], role: str) -> Part:
+def _message_result(result: dict[str, Any], role: str | None) -> Part:
     function = result.get("function_result", {})
     response = function.get("response")
     return Part(

@@ -34,14 +34,14 @@ def file_digest(path: Path) -> dict[str, Any]:
         return {"size": file.tell(), "sha256": digest}
 
 
-def _digests(database: Path) -> Digests:
-    """Digests of the database and of those of its sidecars that exist."""
-    found = {}
-    for suffix in SIDECARS:
-        path = database.with_name(database.name + suffix)
-        if path.exists():
-            found[path.name] = file_digest(path)
-    return found
+def _parts(database: Path) -> list[Path]:
+    """The database and those of its sidecars that exist."""
+    paths = [database.with_name(database.name + suffix) for suffix in SIDECARS]
+    return [path for path in paths if path.exists()]
+
+
+def _digests(paths: list[Path]) -> Digests:
+    return {path.name: file_digest(path) for path in paths}
 
 
 @dataclass
@@ -72,8 +72,9 @@ class PrivateCopy:
             # Hashing takes as long as reading, so it goes on beside it; but what SQLite may roll
             # back or merge when it opens the copy must be hashed before.
             self._workers = ThreadPoolExecutor(1)
-            self._before = self._workers.submit(_digests, self.path)
-            if len(list(self._folder.iterdir())) > 1:
+            copied = _parts(self.path)
+            self._before = self._workers.submit(_digests, copied)
+            if len(copied) > 1:
                 self._before.result()
         except OSError as err:
             self.__exit__(None, None, None)
@@ -94,12 +95,10 @@ class PrivateCopy:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _copy(self) -> None:
-        for suffix in SIDECARS:
-            part = self.source.with_name(self.source.name + suffix)
-            if part.exists():
-                target = self.path.with_name(self.path.name + suffix)
-                shutil.copyfile(part, target)
-                os.chmod(target, 0o600)
+        for part in _parts(self.source):
+            target = self._folder / part.name
+            shutil.copyfile(part, target)
+            os.chmod(target, 0o600)
 
     def _back_up(self) -> None:
         """Copy a database that is in use, through SQLite's backup API."""
@@ -116,7 +115,7 @@ class PrivateCopy:
     def hash_source(self) -> None:
         """Begin to hash the source: everything that is wanted of the copy has been read."""
         if self._after is None and not self.live:
-            self._after = self._workers.submit(_digests, self.source)
+            self._after = self._workers.submit(lambda: _digests(_parts(self.source)))
 
     def verify(self) -> dict[str, Any]:
         """Compare the source with its copy and return the custody record.

@@ -72,7 +72,11 @@ def pair(marks: Iterable[Mark]) -> Pairs:
 
 
 def _pair_by_id(group: Sequence[Mark], pairs: Pairs) -> None:
-    """Marks of one id, in order: a result answers the latest call before it that it fits."""
+    """Marks of one id, in order: a result answers the open call of its turn, first first.
+
+    Where several are open under one id (some harnesses use the tool's name), which result belongs
+    to which call is a guess for all of them.
+    """
     calls: list[PairedCall] = []
     early: list[Mark] = []
     for mark in group:
@@ -83,13 +87,16 @@ def _pair_by_id(group: Sequence[Mark], pairs: Pairs) -> None:
             else:
                 calls.append(PairedCall(mark, 1, None, None))
             continue
-        at = next((n for n in reversed(range(len(calls))) if _fits(calls[n].call, mark)), None)
-        if at is None:
+        claimants = _claimants(calls, mark)
+        if not claimants:
             early.append(mark)
             continue
-        # A later result under the same id replaces an earlier one: a placeholder, then an answer.
-        pairing = "id" if mark.turn == calls[at].call.turn else "inferred"
-        calls[at] = replace(calls[at], result=mark, pairing=pairing)
+        if len(claimants) > 1:
+            for n in claimants:
+                calls[n] = replace(calls[n], pairing="inferred")
+        first = claimants[0]
+        sure = mark.turn == calls[first].call.turn and calls[first].pairing != "inferred"
+        calls[first] = replace(calls[first], result=mark, pairing="id" if sure else "inferred")
     for mark in early:
         at = next(
             (
@@ -107,6 +114,25 @@ def _pair_by_id(group: Sequence[Mark], pairs: Pairs) -> None:
         else:
             calls[at] = replace(calls[at], result=mark, pairing="inferred")
     pairs.calls += calls
+
+
+def _claimants(calls: Sequence[PairedCall], result: Mark) -> list[int]:
+    """The calls that a result may answer: the open ones of its turn, else the best other one.
+
+    A later result under the same id replaces an earlier one: a placeholder, then an answer. In a
+    later turn it does so only if the call is open or its result was no answer: ids begin again in
+    each turn, and a result without its own call is the trace of a lost one.
+    """
+    fitting = [n for n, paired in enumerate(calls) if _fits(paired.call, result)]
+    here = [n for n in fitting if calls[n].call.turn == result.turn]
+    waiting = [n for n in here if calls[n].result is None]
+    if waiting or here:
+        return waiting or here[-1:]
+    return [n for n in fitting if _is_waiting(calls[n].result)][-1:]
+
+
+def _is_waiting(result: Mark | None) -> bool:
+    return result is None or result.signal in ("pending", "placeholder")
 
 
 def _is_same_call(paired: PairedCall, again: Mark) -> bool:

@@ -112,11 +112,11 @@ select
         when c.kind in ('tool_call', 'tool_result') then null
         when route = 'careful' then c.value
         when c.kind = 'text' and shape in ('exec', 'G5', 'G6')
-            then json_extract_string(payload, '$.messages[0].content.text.text')
-        when c.kind = 'text' then json_extract_string(payload, '$.steps[0].content.content[0].text.text')
+            then coalesce(json_extract_string(payload, '$.messages[0].content.text.text'), '')
+        when c.kind = 'text' then coalesce(json_extract_string(payload, '$.steps[0].content.content[0].text.text'), '')
         when c.kind = 'thought' and shape in ('exec', 'G5', 'G6')
-            then json_extract_string(payload, '$.messages[0].content.thought.summary[0].text.text')
-        when c.kind = 'thought' then json_extract_string(payload, '$.steps[0].thought.summary[0].text.text')
+            then coalesce(json_extract_string(payload, '$.messages[0].content.thought.summary[0].text.text'), '')
+        when c.kind = 'thought' then coalesce(json_extract_string(payload, '$.steps[0].thought.summary[0].text.text'), '')
     end as "text",
     case
         when c.kind <> 'tool_call' then null

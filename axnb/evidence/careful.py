@@ -8,6 +8,8 @@ can hide a whole conversation from one generation and not from the next.
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -153,23 +155,33 @@ def _read_id(odd: OddRow) -> tuple[str | None, tuple[str, str] | None]:
         )
 
 
+_DIGITS = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
+
+
 def _read_step(odd: OddRow) -> tuple[int | None, tuple[str, str] | None]:
     """The number that a step means: 5.0 and '4' are numbers; '', 'one' and NULL are not."""
-    try:
-        number = float(odd.step or "")
-        if number.is_integer() and abs(number) < 2**63:
-            return int(odd.step) if odd.step_class == "integer" else int(number), None  # type: ignore[arg-type]
-    except (ValueError, OverflowError):
-        pass
+    number = _whole_number(odd)
+    if number is not None and -(2**63) <= number < 2**63:
+        return number, None
     return None, ("unreadable step", f"the step is {odd.step_class}, and no whole number")
+
+
+def _whole_number(odd: OddRow) -> int | None:
+    text = odd.step or ""
+    if odd.step_class == "real":
+        return int(float(text)) if float(text).is_integer() else None
+    return int(text) if _DIGITS.fullmatch(text) else None
 
 
 def _position(odd: OddRow, step: int | None, rank: int) -> int:
     if odd.step_class == "null":
         return -(2**62)
-    if odd.step_class in ("integer", "real"):
-        return step if step is not None else int(float(odd.step or "0"))
-    return 2**62 + rank
+    if odd.step_class not in ("integer", "real"):
+        return 2**62 + rank
+    if step is not None:
+        return max(-(2**62) + 1, min(2**62 - 1, step))
+    number = float(odd.step or "0")
+    return int(number) if abs(number) < 2**62 else int(math.copysign(2**62 - 1, number))
 
 
 class CarefulPath:

@@ -153,13 +153,8 @@ class _Load:
 
     def run(self, locator: str) -> None:
         run_sql(self._session, "evidence", "landing/macros.sql")
-        claimed = self._reader.count() if self._options.conversation is None else None
         self._land()
         read = self._count("events") + self._count("rejects")
-        if claimed is not None and claimed != read:
-            self._incomplete.append(
-                f"The table's index names {claimed:,} rows, and {read:,} were read."
-            )
         executions, executions_rejected = self._land_executions()
         self._reader.finish()
         derive(self._session, self._source, self._settings.tools)
@@ -196,13 +191,23 @@ class _Load:
         screen = Screen()
         conversation = self._options.conversation
         try:
-            self._land_batches(screen, self._counted(self._reader.fast_batches(conversation)))
+            batches = self._counted(self._reader.fast_batches(conversation))
+            self._land_batches(screen, batches)
             odd = self._reader.odd_rows(conversation, screen.set_aside)
             self._careful.take(place_odd_rows(odd))
+            self._careful.take_refused()
+            damaged = conversation is None and not self._is_whole()
         except DamagedError:
+            damaged = True
+        if damaged:
             self._recover()
-            return
-        self._careful.take_refused()
+
+    def _is_whole(self) -> bool:
+        """Is every row there once? A damaged page can drop rows, or give others twice."""
+        ((rows, distinct),) = run_sql(
+            self._session, "evidence", "landing/count_rows.sql", {"source": self._source}
+        )
+        return bool(rows == distinct == self._reader.count())
 
     def _land_batches(self, screen: Screen, batches: Iterator[pa.RecordBatch]) -> None:
         """The fast path, by the family of content that the table's first rows hold."""
@@ -212,6 +217,8 @@ class _Load:
         family = _family(self._reader.layout.column, first)
         self._land_family(family, screen.reader(chain([first], batches)))
         other = "steps" if family == "messages" else "messages"
+        if other == "steps" and self._reader.layout.column == "seq":
+            return
         for table in self._refused_of(other):
             self._land_family(other, Screen().reader(iter(table.to_batches())))
 
@@ -253,9 +260,14 @@ class _Load:
             raise self._source_error from err
 
     def _recover(self) -> None:
-        """A damaged page ends every scan; row by row, what lies outside of it can be read."""
-        for table in ("events", "rejects", "readings"):
-            self._session.execute(f"delete from {table} where source = ?", [self._source])
+        """A damaged page ends every scan; row by row, what lies outside of it can be read.
+
+        An error has ended the transaction, so a new one begins, from what the case held before.
+        """
+        self._session.execute("rollback")
+        self._session.execute("begin")
+        run_sql(self._session, "evidence", "landing/macros.sql")
+        _forget(self._session, self._source)
         self._careful.take(place_odd_rows(self._reader.recovered_rows()))
         lost = self._session.execute(
             "select count(*) from rejects where source = ? and reason = 'damaged'", [self._source]

@@ -73,7 +73,8 @@ class Screen:
 
     def _only_text(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         keep = []
-        for row, *values in zip(*(batch.column(n).to_pylist() for n in (0, 1, 3)), strict=True):
+        columns = [batch.column(0), *(batch.column(n).cast(pa.binary()) for n in (1, 3))]
+        for row, *values in zip(*(column.to_pylist() for column in columns), strict=True):
             is_text = all(_is_utf8(value) for value in values)
             keep.append(is_text)
             if not is_text:
@@ -96,9 +97,9 @@ def _pieces(column: pa.Array) -> list[bytes]:
     return [whole[start:end] for start, end in pairwise(ends)]
 
 
-def _is_utf8(raw: bytes | str) -> bool:
+def _is_utf8(raw: bytes) -> bool:
     try:
-        raw.decode() if isinstance(raw, bytes) else raw
+        raw.decode()
     except UnicodeDecodeError:
         return False
     return True

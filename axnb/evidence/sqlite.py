@@ -36,17 +36,18 @@ class SqliteReader:
     ) -> None:
         self.place = str(path)
         self._wal_choice = wal
+        self._live = live
         self.notes: list[str] = []
         self.incomplete: list[str] = []
         _refuse_non_database(path)
-        self._copy = PrivateCopy(path, live=live, scratch=scratch)
+        # SQLite keeps the sidecars beside the file itself, not beside a link to it.
+        self._copy = PrivateCopy(path.resolve(), live=live, scratch=scratch)
 
     def __enter__(self) -> SqliteReader:
         copy = self._copy.__enter__()
         try:
-            wal = check_wal(copy.path, self._wal_choice, self.place)
-            self.notes += wal.notes
-            self.incomplete += wal.incomplete
+            if not self._live:
+                self.incomplete += check_wal(copy.path, self._wal_choice, self.place)
             self._connection = sqlite3.connect(copy.path, check_same_thread=False)
             self._connection.text_factory = bytes
             self.layout = self._recognise()
@@ -130,8 +131,7 @@ class SqliteReader:
         import adbc_driver_sqlite.dbapi as adbc
 
         sql = (
-            f"select {self._row} as row, cast(conversation_id as blob) as conversation_id, "
-            f"{self.layout.column} as step, cast(payload as blob) as payload "
+            f"select {self._row} as row, conversation_id, {self.layout.column} as step, payload "
             f"from {LOG_TABLE} where {self._regular()}"
         )
         with (
@@ -172,28 +172,52 @@ class SqliteReader:
     def recovered_rows(self) -> Iterator[OddRow]:
         """Every row, one at a time, from a table with damaged pages.
 
-        The index names the rows; a row whose page cannot be read comes without a payload.
+        The index names the rows; one whose page cannot be read comes without a payload. Then come
+        the rows that the index does not name.
         """
-        column = self.layout.column
-        keys = self._query(
-            f"select rowid, conversation_id, typeof(conversation_id), {column}, typeof({column}) "
-            f"from {LOG_TABLE} indexed by sqlite_autoindex_{LOG_TABLE}_1"
-        )
-        for rowid, conversation_id, id_class, step, step_class in keys:
+        seen = set()
+        for rowid, id_class, conversation_id, step_class, step in self._index_keys():
+            seen.add(rowid)
             try:
-                yield from self.odd_rows_at(rowid)
+                found = self.odd_rows_at(rowid)
             except SourceError:
-                yield OddRow(
+                found = []
+            yield from found or [
+                OddRow(
                     row=rowid,
                     id_class=id_class.decode(),
-                    conversation_id=_as_bytes(conversation_id),
+                    conversation_id=conversation_id,
                     step_class=step_class.decode(),
-                    step=None if step is None else str(step),
+                    step=None if step is None else step.decode(),
                     payload_class="text",
                     size=0,
                     payload=None,
                     problem="the page that holds it is damaged",
                 )
+            ]
+        for rowid in self._table_rowids():
+            if rowid not in seen:
+                yield from self.odd_rows_at(rowid)
+
+    def _index_keys(self) -> list[tuple[Any, ...]]:
+        """Keys as the index of the primary key has them; none if it cannot be read."""
+        column = self.layout.column
+        try:
+            return self._query(
+                f"select rowid, typeof(conversation_id), cast(conversation_id as blob), "
+                f"typeof({column}), cast({column} as text) "
+                f"from {LOG_TABLE} indexed by sqlite_autoindex_{LOG_TABLE}_1"
+            )
+        except SourceError:
+            return []
+
+    def _table_rowids(self) -> Iterator[int]:
+        """Row numbers as the table has them, up to the first damage."""
+        try:
+            for (rowid,) in self._connection.execute(f"select rowid from {LOG_TABLE} not indexed"):
+                yield rowid
+        except sqlite3.DatabaseError:
+            return
 
     def odd_rows_at(self, row: int) -> list[OddRow]:
         """One row by its rowid."""

@@ -12,7 +12,6 @@ import sqlite3
 import struct
 import tempfile
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from axnb.errors import SourceError, UsageError
@@ -22,46 +21,39 @@ _FRAME_HEADER = struct.Struct(">6I")
 _MAGICS = (0x377F0682, 0x377F0683)
 
 
-@dataclass
-class WalVerdict:
-    """What was found, as sentences: notes, and reasons why the log may be incomplete."""
-
-    notes: list[str] = field(default_factory=list)
-    incomplete: list[str] = field(default_factory=list)
-
-
-def check_wal(copy: Path, choice: str | None, place: str) -> WalVerdict:
+def check_wal(copy: Path, choice: str | None, place: str) -> list[str]:
     """Judge the WAL of a private copy, and remove it there if `choice` is `ignore`.
 
-    `choice` is None, `apply` or `ignore`. Raises SourceError if the pair does not fit and no choice
-    was made: which of the two readings is right is not axnb's to say.
+    `choice` is None, `apply` or `ignore`. Returns why the log may be incomplete, a sentence each.
+    Raises SourceError if the pair does not fit and no choice was made: which of the two readings is
+    right is not axnb's to say.
     """
     if choice not in (None, "apply", "ignore"):
         raise UsageError(f"--wal takes apply or ignore, not {choice!r}.")
-    verdict = WalVerdict()
     wal = copy.with_name(copy.name + "-wal")
     if not wal.exists() or wal.stat().st_size == 0:
-        if _is_wal_mode(copy):
-            verdict.incomplete.append(
-                f"{place} is in WAL mode and came without its -wal: the newest commits may be "
-                "missing."
-            )
-        return verdict
+        if not _is_wal_mode(copy):
+            return []
+        return [
+            f"{place} is in WAL mode and came without its -wal: the newest commits may be missing."
+        ]
     problem = _mismatch(copy, wal)
+    doubt = None
     if problem is None:
-        return verdict
-    if choice is None:
+        problem, doubt = _read_both_ways(copy)
+    if problem is not None and choice is None:
         raise SourceError(
             f"{place} does not fit the -wal beside it ({problem}): read it with --wal ignore "
             "(the database alone) or --wal apply (both), and compare."
         )
-    verdict.incomplete.append(
-        f"{place} does not fit the -wal beside it ({problem}); it was read with --wal {choice}."
-    )
     if choice == "ignore":
         for suffix in ("-wal", "-shm"):
             copy.with_name(copy.name + suffix).unlink(missing_ok=True)
-    return verdict
+    if problem is not None:
+        return [f"{place} does not fit the -wal beside it ({problem}); read with --wal {choice}."]
+    if choice == "ignore":
+        return [f"{place} was read without its -wal (--wal ignore)."]
+    return [f"{place}: {doubt}."] if doubt is not None else []
 
 
 def _is_wal_mode(database: Path) -> bool:
@@ -90,7 +82,28 @@ def _mismatch(copy: Path, wal: Path) -> str | None:
             return "the salts of the -wal's header and of its frames differ"
     if _shm_salts_differ(copy, head[16:24]):
         return "the salts in -wal and -shm differ"
-    return _combination_problem(copy)
+    if _is_older(copy, wal, wal_page):
+        return "the -wal is older than the database"
+    return None
+
+
+def _is_older(copy: Path, wal: Path, page_size: int) -> bool:
+    """Does the WAL end at a change of the database that the file itself has left behind?
+
+    Page 1 counts the changes, at byte 24; the file has the count of the last checkpoint.
+    """
+    with copy.open("rb") as file:
+        stored = int.from_bytes(file.read(28)[24:28], "big")
+    newest = None
+    with wal.open("rb") as file:
+        salts = file.read(_WAL_HEADER.size)[16:24]
+        while len(head := file.read(_FRAME_HEADER.size)) == _FRAME_HEADER.size:
+            page = file.read(page_size)
+            if head[8:16] != salts:
+                break
+            if head[:4] == b"\x00\x00\x00\x01" and len(page) == page_size:
+                newest = int.from_bytes(page[24:28], "big")
+    return newest is not None and newest < stored
 
 
 def _shm_salts_differ(copy: Path, salts: bytes) -> bool:
@@ -105,8 +118,12 @@ def _shm_salts_differ(copy: Path, salts: bytes) -> bool:
     return used and head[32:40] != salts
 
 
-def _combination_problem(copy: Path) -> str | None:
-    """Read both ways in scratch: does the pair break what the database alone keeps whole?"""
+def _read_both_ways(copy: Path) -> tuple[str | None, str | None]:
+    """Read in scratch with the WAL and without: a problem, or a doubt, or neither.
+
+    A log only grows, but for conversations that are deleted: rows that vanish from one that is
+    still there are a problem; a whole conversation that vanishes may have been deleted.
+    """
     with tempfile.TemporaryDirectory(prefix="axnb-wal-", dir=copy.parent) as folder:
         both, alone = Path(folder, "both.sqlite"), Path(folder, "alone.sqlite")
         for target in (both, alone):
@@ -114,16 +131,23 @@ def _combination_problem(copy: Path) -> str | None:
         shutil.copyfile(copy.with_name(copy.name + "-wal"), both.with_name("both.sqlite-wal"))
         problem, keys = _keys(both)
         alone_problem, alone_keys = _keys(alone)
-    if problem and not alone_problem:
-        return f"together they are damaged: {problem}"
-    if alone_problem:
+    if problem is not None:
+        what = "both are" if alone_problem else "together they are"
+        return f"{what} damaged: {problem}", None
+    if alone_problem is not None:
         # The database alone is in the middle of a checkpoint; only the pair can be judged.
-        return f"both are damaged: {problem}" if problem else None
-    kept = {key for key, *_ in keys}
-    vanished = [key for key in alone_keys - keys if key[0] in kept]
+        return None, None
+    kept = {key[0] for key in keys}
+    vanished = alone_keys - keys
+    if any(key[0] in kept for key in vanished):
+        return f"with it, {len(vanished)} rows of the log vanish or change", None
     if vanished:
-        return f"with it, {len(vanished)} rows of the log vanish or change"
-    return None
+        gone = len({key[0] for key in vanished})
+        return None, (
+            f"with its -wal {gone} conversation(s) are gone: they were deleted, or the -wal is "
+            "older than the database; --wal ignore shows them"
+        )
+    return None, None
 
 
 def _keys(database: Path) -> tuple[str | None, set[tuple[object, ...]]]:

@@ -171,8 +171,8 @@ def open_triage(
     }
     opened = Case(case or None, Settings.read(Path(settings) if settings else None))
     only = conversation if conversation and not case else None
-    registered = load(opened, [source] if source else [], LoadOptions(conversation=only))
-    named = tuple(Harness.parse(text) for text in harnesses) or registered
+    loaded = load(opened, [source] if source else [], LoadOptions(conversation=only))
+    named = tuple(Harness.parse(text) for text in harnesses) or loaded.harnesses
     answer = triage(
         opened, Question(ax_version or None, named), [conversation] if conversation else []
     )

@@ -40,11 +40,15 @@ __all__ = [
 
 
 def triage(
-    case: Case, question: Question | None = None, conversations: Sequence[str] = ()
+    case: Case,
+    question: Question | None = None,
+    conversations: Sequence[str] = (),
+    skipped: Sequence[str] = (),
 ) -> Triage:
     """Triage all sources of a case, or only the named conversations.
 
-    Raises UsageError for an unknown version or a conversation that no source has.
+    `skipped` says of sources that could not be loaded why not: then the answer is not ok. Raises
+    UsageError for an unknown version or a conversation that no source has.
     """
     question = question or Question()
     with case.reading() as session:
@@ -61,7 +65,7 @@ def triage(
         answers = {key: predict(target, seen[key]) for key in wanted}
         findings = look.findings(target, answers)
         triaged = _triage_conversations(wanted, seen, answers, target, findings, look.silent())
-        doubts = _doubts(sources, triaged)
+        doubts = [*skipped, *_doubts(sources, triaged)]
     return Triage(
         verdict=judge(findings, doubts),
         target=target,
@@ -69,7 +73,7 @@ def triage(
         sources=sources,
         conversations=triaged,
         findings=findings,
-        scope=_scope(question, target, sources),
+        scope=(*skipped, *_scope(question, target, sources)),
     )
 
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import duckdb
 
-from axnb.ax import protojson, rows
-from axnb.ax.protojson import Members, Number
+from axnb.ax import rows
+from axnb.ax.json_text import Members, Number, PayloadError, dump, parse
 from axnb.ax.versions import GENERATIONS
 from axnb.case.case import Case, run_sql
 from axnb.evidence import careful
 from axnb.evidence.load import load_log
 from axnb.evidence.locators import locate
 
-from .odd_rows import Column, Written
+from .odd_rows import Cast, Column, Written
 
 #: What each generation takes for a configuration under `harness_config`.
 _CONFIG_KINDS = {"G3": "none", "G4": "text", "G8": "none"}
@@ -61,12 +61,9 @@ def write_log(path: Path, column: Column, written: Sequence[Written]) -> None:
         )
         database.executemany(
             # A text that is no UTF-8 gets into a column of text by a cast only.
-            "insert into conversation_log values (?, ?, case when typeof(?3) = 'blob' and ?4 "
-            "then cast(?3 as text) else ?3 end)",
-            [
-                (w.conversation_id, w.step, w.payload, isinstance(w.payload, bytes) and n % 3 > 0)
-                for n, w in enumerate(written)
-            ],
+            "insert into conversation_log values "
+            "(?1, ?2, case when ?4 then cast(?3 as text) else ?3 end)",
+            [(w.conversation_id, w.step, w.payload, isinstance(w.payload, Cast)) for w in written],
         )
         database.commit()
 
@@ -76,13 +73,14 @@ def load(path: Path, column: Column) -> Loaded:
     with Case() as case:
         load_log(case, locate(str(path), {}).log)
         read, parsed, rejected = case.rows("select read, parsed, rejected from sources")[0]
-        fast = case.records("select * from events where route = 'fast' order by \"row\"")
+        fast = _fast_events(case)
         parts: dict[int, list[tuple[Any, ...]]] = {}
         for number, *part in case.rows(f'{_PARTS} order by "row", part'):
             parts.setdefault(number, []).append(tuple(part))
         found: list[Difference] = []
         readings = _readings(case)
-        alone = {i for (i,) in case.rows("select conversation_id from conversations where rows_read = 1")}
+        once = "select conversation_id from conversations where rows_read = 1"
+        alone = {conversation_id for (conversation_id,) in case.rows(once)}
         for event in fast:
             found += _compare(event, parts.get(event["row"], []), column)
             if event["conversation_id"] in alone:
@@ -90,12 +88,17 @@ def load(path: Path, column: Column) -> Loaded:
     return Loaded(read, parsed, rejected, len(fast), tuple(found))
 
 
+def _fast_events(case: Case) -> list[dict[str, Any]]:
+    with case.reading() as session:
+        found = session.execute("select * from events where route = 'fast' order by \"row\"")
+        names = [column[0] for column in found.description or ()]
+        return [dict(zip(names, values, strict=True)) for values in found.fetchall()]
+
+
 # --- what was stored ---------------------------------------------------------------------------
 
 
-def _compare(
-    event: dict[str, Any], parts: list[tuple[Any, ...]], column: str
-) -> list[Difference]:
+def _compare(event: dict[str, Any], parts: list[tuple[Any, ...]], column: str) -> list[Difference]:
     payload = event["payload"]
     expected, reject, _ = careful._decode(
         careful._refused(
@@ -134,22 +137,29 @@ def _part(part: dict[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def as_json(text: str | None) -> Any:
-    """A JSON text without its white space and its spelling; other text as it is."""
+def as_json(text: str | None) -> str | None:
+    """A JSON text without its white space and its spelling; other text as it is.
+
+    A minus before a zero is spelling too: the fast path takes one only where the row was not
+    written by AX.
+    """
     if text is None:
         return None
     try:
-        return _spelled_alike(protojson.parse(text))
-    except protojson.PayloadError:
+        tree = [parse(text)]
+    except PayloadError:
         return text
-
-
-def _spelled_alike(tree: Any) -> Any:
-    if isinstance(tree, Members):
-        return {name: _spelled_alike(value) for name, value in tree}
-    if isinstance(tree, list):
-        return [_spelled_alike(value) for value in tree]
-    return ("number", float(tree)) if isinstance(tree, Number) else tree
+    stack: list[list[Any]] = [tree]
+    while stack:
+        node = stack.pop()
+        for at, item in enumerate(node):
+            name, value = item if isinstance(node, Members) else (None, item)
+            if isinstance(value, Number):
+                value = Number(repr(float(value) + 0.0))
+                node[at] = (name, value) if isinstance(node, Members) else value
+            elif isinstance(value, list):
+                stack.append(value)
+    return dump(tree)
 
 
 # --- what each generation makes of it ----------------------------------------------------------
@@ -184,8 +194,12 @@ def _compare_readings(
     event: dict[str, Any], readings: dict[str, dict[str, tuple[Any, ...]]]
 ) -> list[Difference]:
     """A conversation of one row is read as that row is."""
-    found = []
-    tree = protojson.parse(event["payload"])
+    found: list[Difference] = []
+    try:
+        tree = parse(event["payload"])
+    except PayloadError:
+        # No generation reads it; that the row was taken at all is told already.
+        return found
     for name, histories in readings.items():
         readable, pending, owner, decoded = histories[event["conversation_id"]]
         reading = rows.reading(tree, GENERATIONS[name])

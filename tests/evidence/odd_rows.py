@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Literal
 
-from axnb.ax import protojson, rows
-from axnb.ax.protojson import Members, Number, PayloadError
+from axnb.ax import rows
+from axnb.ax.json_text import Members, Number, parse
 from axnb.ax.rows import Part, Row
 from axnb.ax.versions import GENERATIONS, Generation
 
@@ -23,6 +23,10 @@ Stored = str | bytes | int | float | None
 
 class Raw(str):
     """A piece of text that goes into the document as it is, JSON or not."""
+
+
+class Cast(bytes):
+    """Bytes that are stored as a text, as SQLite lets anybody do."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ def plain_rows(generation: Generation, conversation_id: str = "c") -> Iterator[R
     model, user = ("model", "user") if is_message else (None, None)
     yield replace(turn, owner=owner, config=config, parts=(Part("text", "user", value="hi, all"),))
     yield replace(turn, owner=owner, parts=(Part("text", "user", value="again"),))
-    yield replace(turn, parts=(Part("thought", model, value="plan\n \\ \"x\" 日本語 😀"),))
+    yield replace(turn, parts=(Part("thought", model, value='plan\n \\ "x" 日本語 😀'),))
     yield replace(turn, parts=(_call(model, _ARGUMENTS),))
     yield replace(turn, parts=(_call(model, None),))
     yield replace(turn, parts=(_result(user, '{"ok": true, "charge": "ch_1"}'),))
@@ -75,7 +79,7 @@ def _result(role: str | None, response: str | None) -> Part:
 
 def spaced(payload: str) -> str:
     """The row as those builds of AX write it that put a space after each comma."""
-    return _Style(comma=", ").render(protojson.parse(payload))
+    return _Style(comma=", ").render(parse(payload))
 
 
 #: Rows that `rows.write` does not produce, and that AX accepts: signatures, questions, media,
@@ -128,69 +132,79 @@ TEMPLATES = _templates()
 # --- documents: how a tree is written ----------------------------------------------------------
 
 
+def _nothing() -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class _Style:
     """The white space and the escapes of a document."""
 
     comma: str = ","
     colon: str = ":"
-    inner: str = ""
-    #: Extra text before every closing mark: white space, or a comma too many.
-    close: str = ""
+    #: Asked at every place where white space may stand.
+    space: Callable[[], str] = _nothing
+    #: Asked before every closing mark.
+    close: Callable[[], str] = _nothing
+    #: Asked for every key: shall its first letter be spelled as an escape?
+    hides: Callable[[], bool] = bool
     ascii: bool = False
     slashes: bool = False
-    #: Spell the first letter of these keys as an escape.
-    hidden: frozenset[str] = frozenset()
 
     def render(self, node: Any) -> str:
+        """The text of a tree."""
         if isinstance(node, (Raw, Number)):
             return str(node)
         if isinstance(node, Members):
-            inside = self.comma.join(
-                f"{self._key(name)}{self.colon}{self.render(value)}" for name, value in node
-            )
-            return self._closed("{", inside, "}")
+            members = [f"{self._key(name)}{self.render(value)}" for name, value in node]
+            return self._closed("{", members, "}")
         if isinstance(node, list):
-            return self._closed("[", self.comma.join(map(self.render, node)), "]")
+            return self._closed("[", [self.render(value) for value in node], "]")
         return self._text(node)
 
-    def _closed(self, opening: str, inside: str, closing: str) -> str:
-        return f"{opening}{self.inner}{inside}{self.close if inside else ''}{self.inner}{closing}"
+    def _closed(self, opening: str, items: list[str], closing: str) -> str:
+        inside = "".join(
+            f"{self._spaced(self.comma) if n else ''}{item}" for n, item in enumerate(items)
+        )
+        close = self.close() if items else ""
+        return f"{opening}{self.space()}{inside}{close}{self.space()}{closing}"
+
+    def _spaced(self, mark: str) -> str:
+        return f"{self.space()}{mark}{self.space()}"
 
     def _key(self, name: str) -> str:
-        if name in self.hidden and name:
-            return f'"\\u{ord(name[0]):04x}{name[1:]}"'
-        return self._text(name)
+        if name and self.hides():
+            return f'"\\u{ord(name[0]):04x}{name[1:]}"{self._spaced(self.colon)}'
+        return f"{self._text(name)}{self._spaced(self.colon)}"
 
     def _text(self, value: Any) -> str:
         text = json.dumps(value, ensure_ascii=self.ascii)
         return text.replace("/", "\\/") if self.slashes else text
 
 
-_SPACES = ("", " ", "\t", "\n", "\r\n", "  ", "\n\t ")
+_SPACES = (" ", "\t", "\n", "\r\n", "  ", "\n\t ")
 #: JSON white space has four characters; none of these is one.
 _NO_SPACES = ("\x0b", "\x0c", "\xa0", "\u2028", "\ufeff", "\x00")
 
 
-def _style(random: Random, tree: Any) -> _Style:
+def _style(random: Random) -> _Style:
     dice = random.random()
     if dice < 0.45:
         return _Style()
-    if dice < 0.6:
+    if dice < 0.55:
         return _Style(comma=", ")
-    if dice < 0.75:
+    if dice < 0.7:
         return _Style(comma=random.choice((", ", ",")), colon=": ")
-    space = lambda: random.choice(_SPACES)  # noqa: E731
-    if random.random() < 0.1:
-        space = lambda: random.choice(_SPACES + _NO_SPACES)  # noqa: E731
+    kinds = _SPACES + _NO_SPACES if random.random() < 0.1 else _SPACES
+    often = random.choice((0.02, 0.1, 0.5))
+    commas = random.choice((0.0, 0.0, 0.0, 0.05))
+    hidden = random.choice((0.0, 0.0, 0.1))
     return _Style(
-        comma=f"{space()},{space()}",
-        colon=f"{space()}:{space()}",
-        inner=space(),
-        close=random.choice(("", "", "", "", ",", " ,")),
+        space=lambda: random.choice(kinds) if random.random() < often else "",
+        close=lambda: "," if random.random() < commas else "",
+        hides=lambda: random.random() < hidden,
         ascii=random.random() < 0.3,
         slashes=random.random() < 0.2,
-        hidden=frozenset(k for k in _keys(tree) if random.random() < 0.1),
     )
 
 
@@ -205,7 +219,7 @@ _KNOWN_KEYS = (
     "content_value", "confirmation", "question", "approval", "decline", "image", "uri", "data",
     "mime_type", "index", "description", "internal_only",
 )  # fmt: skip
-_UNKNOWN_KEYS = ("x", "abcd", "", "[x]", "@type", "text ", "Text", "harness-id", "é", "a\"b", "__")
+_UNKNOWN_KEYS = ("x", "abcd", "", "[x]", "@type", "text ", "Text", "harness-id", "é", 'a"b', "__")
 #: Bad or borderline values, as they stand in a document.
 _RAW_VALUES = (
     "null", "true", "false", "0", "-0", "7", "3", "12345678901", "1.0", "1e2", "-1.5e-3", "1e400",
@@ -217,24 +231,24 @@ _RAW_VALUES = (
     '"\x01"', '"\x7f"', '"\t"', "'a'", '"unclosed', '"AQL/"', '"AQL_"', '"-_+/"', '"AQ=="',
     '"AQ"', '"A"', '"AQ=\\n="', '"A\\nQ=="', '"====', '"AQ==AQ=="', '"AQL\\/"', '"3"', '" 3"',
     '"1e2"', '"STATE_PENDING"', '"STATE_COMPLETED"', '"STATE_CANCELED"', '"STATE_NEW"', '"state"',
-    '"NULL_VALUE"', '"\\",\\"state\\":\\"STATE_COMPLETED"', '"\\"arguments\\":{"', '"\\": {\\"a\\": 1"',
+    '"NULL_VALUE"', '"\\",\\"state\\":\\"STATE_COMPLETED"', '"\\"arguments\\":{"',
+    '"\\": {\\"a\\": 1"',
     '"a, b"', '"a,  b"', '"a,b"', '"{\\"a\\":NaN}"', '"\\\\"', '"a\\\\\\"b"',
 )  # fmt: skip
 
-Node = tuple[Any, Any]  # (container, index)
 
-
-def _keys(tree: Any) -> list[str]:
-    return [name for node in _containers(tree) if isinstance(node, Members) for name, _ in node]
+def _values(node: list[Any]) -> list[Any]:
+    return [value for _, value in node] if isinstance(node, Members) else node
 
 
 def _containers(tree: Any) -> list[list[Any]]:
-    found, stack = [], [tree]
+    found: list[list[Any]] = []
+    stack = [tree]
     while stack:
         node = stack.pop()
         if isinstance(node, list):
             found.append(node)
-            stack.extend(v for _, v in node) if isinstance(node, Members) else stack.extend(node)
+            stack.extend(_values(node))
     return found
 
 
@@ -267,6 +281,20 @@ def _replace_value(random: Random, tree: Any, node: list[Any]) -> None:
         _set(node, random.randrange(len(node)), _value(random, tree))
 
 
+def _digits(random: Random, tree: Any, node: list[Any]) -> None:
+    """Put a number there, however short: what is taken out of it must not count for more."""
+    if node:
+        digits = "1" * random.choice((1, 1, 2, 2, 3, 11, 12, 13))
+        _set(node, random.randrange(len(node)), Raw(digits))
+
+
+def _decoy(random: Random, tree: Any, node: list[Any]) -> None:
+    """Put a key of a free object first: a search may find it in place of the one it looks for."""
+    if isinstance(node, Members):
+        name = random.choice(("arguments", "response", "struct_value", "x_config"))
+        node.insert(0, (name, Members()))
+
+
 def _same_length(random: Random, tree: Any, node: list[Any]) -> None:
     """Put something else of the same length there: a count of characters must not notice."""
     if not node:
@@ -277,7 +305,7 @@ def _same_length(random: Random, tree: Any, node: list[Any]) -> None:
     if length >= 2:
         choices.append(json.dumps("a" * (length - 2)))
     if length >= 6:
-        choices.append('{"' + "k" * (length - 5) + '":1}'[:])
+        choices.append('{"' + "k" * (length - 6) + '":1}')
         choices.append("[" + "1" * (length - 2) + "]")
     _set(node, at, Raw(random.choice(choices)))
 
@@ -326,6 +354,8 @@ _MUTATIONS: tuple[Callable[[Random, Any, list[Any]], None], ...] = (
     _replace_value,
     _replace_value,
     _same_length,
+    _digits,
+    _decoy,
     _duplicate,
     _rename,
     _add,
@@ -341,18 +371,6 @@ def _copied(node: Any) -> Any:
     return [_copied(value) for value in node] if isinstance(node, list) else node
 
 
-def _is_cyclic_or_large(tree: Any, limit: int = 2000) -> bool:
-    stack, seen = [tree], 0
-    while stack:
-        node = stack.pop()
-        seen += 1
-        if seen > limit:
-            return True
-        if isinstance(node, list):
-            stack.extend(v for _, v in node) if isinstance(node, Members) else stack.extend(node)
-    return False
-
-
 def mutated_tree(random: Random, tree: Any, times: int) -> Any:
     """A copy of a tree after some mutations."""
     for _ in range(times):
@@ -361,8 +379,7 @@ def mutated_tree(random: Random, tree: Any, times: int) -> Any:
         if not nodes:
             break
         random.choice(_MUTATIONS)(random, _copied(changed), random.choice(nodes))
-        if not _is_cyclic_or_large(changed):
-            tree = changed
+        tree = changed
     return tree
 
 
@@ -389,10 +406,10 @@ def mutated_text(random: Random, text: str) -> str:
 
 def payload(random: Random) -> str:
     """A document: as AX writes it, or as near to it as makes a difference."""
-    tree = protojson.parse(random.choice(TEMPLATES))
+    tree = parse(random.choice(TEMPLATES))
     times = random.choice((0, 0, 1, 1, 1, 2, 3))
     tree = mutated_tree(random, tree, times)
-    text = _style(random, tree).render(tree)
+    text = _style(random).render(tree)
     return mutated_text(random, text) if random.random() < 0.08 else text
 
 
@@ -402,30 +419,22 @@ _BYTES = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc0\x80")
 _STEPS: tuple[Stored, ...] = (
     0, -1, 2**31, 2**62, 1.0, 2.5, 1e300, float("inf"), "one", "", "4", b"\x01", None, b"\xff",
 )  # fmt: skip
-_IDS: tuple[Stored, ...] = (b"blob", b"\xff\xfe", None, 7, 1.5, "a\x00b", "", "😀:1")
+_IDS: tuple[Stored, ...] = (b"blob", b"\xff\xfe", None, 7, 1.5, "a\x00b", " ", "😀:1")
 
 
 def row(seed: int, conversation_id: str) -> Written:
     """The row of a number. Most have an honest key, so that the payload is what counts."""
-    random = Random(seed)  # noqa: S311
+    random = Random(seed)
     text = payload(random)
     stored: Stored = text
     dice = random.random()
     if dice < 0.02:
         at = random.randint(0, len(text))
         raw = text.encode("utf-8", "surrogatepass")
-        stored = raw[:at] + random.choice(_BYTES) + raw[at:]
+        raw = raw[:at] + random.choice(_BYTES) + raw[at:]
+        stored = random.choice((raw, Cast(raw)))
     elif dice < 0.03:
         stored = random.choice((None, 5, 1.5, b"", "", text.encode("utf-8", "surrogatepass")))
     step = random.choice(_STEPS) if random.random() < 0.03 else 1
-    odd_id = random.random() < 0.02
-    return Written(random.choice(_IDS) if odd_id else conversation_id, step, stored)
-
-
-def is_json(text: str) -> bool:
-    """Does the tokenizer take it?"""
-    try:
-        protojson.parse(text)
-    except PayloadError:
-        return False
-    return True
+    odd = random.choice(_IDS) if random.random() < 0.02 else ""
+    return Written(odd + conversation_id if isinstance(odd, str) else odd, step, stored)

@@ -1,7 +1,8 @@
 -- Turns: the rows after an end, up to and including the next one. What ends a turn is any state
 -- that is neither PENDING nor UNSPECIFIED. Rejected rows count where their state could be read.
 -- Parameter: $source.
-insert into turns
+-- Which row lies in which turn: a position can repeat where a table has no key, a row cannot.
+create or replace temp table placed as
 with
 log as (
     select conversation_id, step, position, "row", state
@@ -18,7 +19,10 @@ placed as (
             rows between unbounded preceding and 1 preceding
         ) + 1 as turn
     from log
-),
+)
+select * from placed;
+insert into turns
+with
 bounds as (
     select
         conversation_id,

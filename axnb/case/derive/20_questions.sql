@@ -16,8 +16,7 @@ asked as (
         row_number() over (partition by p.conversation_id, p.call_id order by p.position, p."row", p.part) as nth,
         lead(p.position) over (partition by p.conversation_id, p.call_id order by p.position, p."row", p.part) as next_asked
     from confirmations p
-    join turns t on t.source = $source and t.conversation_id = p.conversation_id
-        and p.position between t.first_position and t.last_position
+    join placed t on t."row" = p."row"
     where p.decision = 'asked'
 ),
 answers as (

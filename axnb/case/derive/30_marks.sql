@@ -20,8 +20,7 @@ from (
     where source = $source
         and (contents[1].kind in ('tool_call', 'tool_result') or len(contents) > 1)
 ) e
-join turns t on t.source = $source and t.conversation_id = e.conversation_id
-    and e.position between t.first_position and t.last_position
+join placed t on t."row" = e."row"
 where e.c.kind in ('tool_call', 'tool_result');
 
 create or replace temp table tangled as

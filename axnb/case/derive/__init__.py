@@ -57,7 +57,7 @@ def derive(session: duckdb.DuckDBPyConnection, source: str, tools: Mapping[str, 
     _apply_tool_rules(session, source, tools)
     for name in ("40_tool_calls", "50_conversations"):
         run_sql(session, "case", f"derive/{name}.sql", values)
-    for name in ("marks", "tangled", "paired", "operation_ids", "tool_rules"):
+    for name in ("placed", "marks", "tangled", "paired", "operation_ids", "tool_rules"):
         session.execute(f"drop table {name}")
 
 

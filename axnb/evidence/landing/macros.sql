@@ -69,10 +69,12 @@ create or replace temp macro member_length(name, value_length) as
 -- Is every byte of a row accounted for? What was taken out of a row is never longer than it stands
 -- there (the screen refuses numbers of which that is not so), so nothing can hide in a row of
 -- exactly the expected length. Rows with spaces between their tokens are minified first, unless
--- they have a comma before a bracket, which DuckDB would overlook; or they were checked as a whole.
+-- they have a comma before a bracket, which DuckDB would overlook, or a key that the screen cannot
+-- find, since it has a space before its colon or is spelled by escapes; or they were checked as a
+-- whole.
 create or replace temp macro is_all(expected, payload, whole) as
     case
         when expected is null then false
         when expected = strlen(payload) then true
-        when whole or not regexp_matches(payload, ',\s*[\]}]') then expected = strlen(json(payload))
+        when whole or not regexp_matches(payload, ',\s*[\]}]|"\s+:|\\u00[2-7]') then expected = strlen(json(payload))
     end;

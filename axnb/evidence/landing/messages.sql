@@ -77,6 +77,19 @@ judged as (
             and content_count <= 1
             and content_count = is_text_part::int + (thought is not null)::int
                 + (call is not null)::int + (result is not null)::int
+            -- What holds nothing may be no object at all: a number or a list counts as `{}` here.
+            and (thought is null or thought.signature is not null or summary_leaf is not null)
+            and (thought is null or len(thought.summary) is null or summary_leaf is not null)
+            and (call is null or call.id is not null or call.signature is not null
+                or call.function_call is not null)
+            and (call.function_call is null or call.function_call.name is not null
+                or call.function_call.arguments is not null)
+            and (result is null or result.call_id is not null or result.signature is not null
+                or result.function_result is not null)
+            and (result.function_result is null or result.function_result.name is not null
+                or result.function_result.response is not null)
+            and (not is_text_part or text_leaf is not null
+                or m.harness_config is null and contains(payload, '"content":{"text":{}}'))
             and is_text(m.conversation_id) and is_text(m.exec_id) and is_text(m.harness_id)
             and is_state(m.state) and is_text(role_leaf) and is_text(text_leaf)
             and is_text(summary_leaf) and is_base64(thought.signature)

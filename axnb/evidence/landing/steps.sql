@@ -79,6 +79,20 @@ judged as (
                 + (call is not null)::int + (result is not null)::int
             -- A content step without content, or with another kind, is not this path's.
             and (content is null or len(content.content) = 1)
+            -- What holds nothing may be no object at all: a number or a list counts as `{}` here.
+            and (thought is null or thought.signature is not null or summary_leaf is not null)
+            and (thought is null or len(thought.summary) is null or summary_leaf is not null)
+            and (call is null or call.id is not null or call.signature is not null
+                or call.function_call is not null)
+            and (call.function_call is null or call.function_call.name is not null
+                or call.function_call.arguments is not null)
+            and (result is null or result.call_id is not null or result.signature is not null
+                or result.function_result is not null)
+            and (result.function_result is null or result.function_result.name is not null
+                or result.function_result.is_error is not null or answer is not null)
+            and (answer is null or answer.struct_value is not null or answer.string_value is not null)
+            and (content is null or text_leaf is not null
+                or config_leaf is null and contains(payload, '"content":[{"text":{}}]'))
             and is_text(s.conversation_id) and is_text(s.harness_id) and is_text(s.agent_id)
             and (s.harness_id is null or s.agent_id is null)
             and is_state(s.state) and is_text(content.role) and is_text(text_leaf)
