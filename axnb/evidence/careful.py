@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import islice
 from typing import Any
 
@@ -169,7 +170,8 @@ def _read_step(odd: OddRow) -> tuple[int | None, tuple[str, str] | None]:
 def _whole_number(odd: OddRow) -> int | None:
     text = odd.step or ""
     if odd.step_class == "real":
-        return int(float(text)) if float(text).is_integer() else None
+        number = Decimal(text)
+        return int(number) if number.is_finite() and number == number.to_integral_value() else None
     return int(text) if _DIGITS.fullmatch(text) else None
 
 
@@ -181,6 +183,9 @@ def _position(odd: OddRow, step: int | None, rank: int) -> int:
     if step is not None:
         return max(-(2**62) + 1, min(2**62 - 1, step))
     number = float(odd.step or "0")
+    if math.isnan(number):
+        # PostgreSQL sorts what is no number after all numbers.
+        return 2**62 - 1
     return int(number) if abs(number) < 2**62 else int(math.copysign(2**62 - 1, number))
 
 

@@ -13,6 +13,9 @@ from axnb.errors import NotALogError
 
 LOG_TABLE = "conversation_log"
 EXECUTION_TABLE = "execution_log"
+
+#: The tables that are judged by their columns; of all others only the names matter.
+KNOWN_TABLES = (LOG_TABLE, EXECUTION_TABLE, "event_log")
 _EXPECTED = "conversation_id, seq or step, payload"
 
 
@@ -26,15 +29,21 @@ class Layout:
     notes: tuple[str, ...] = ()
 
 
-def recognise(place: str, tables: Mapping[str, Sequence[str]], keys: Sequence[str] = ()) -> Layout:
+def recognise(
+    place: str,
+    tables: Mapping[str, Sequence[str]],
+    keys: Sequence[str] = (),
+    if_empty: str = "",
+) -> Layout:
     """Judge the tables of a database by their columns (name -> columns, in order).
 
     `place` is what a message calls the database; `keys` are the primary key columns of
-    conversation_log. Raises NotALogError with one sentence for everything that is not G3 to G8.
+    conversation_log; `if_empty` says what to do where there is no table at all. Raises
+    NotALogError with one sentence for everything that is not G3 to G8.
     """
     log = tables.get(LOG_TABLE)
     if log is None:
-        raise _no_log(place, tables)
+        raise _no_log(place, tables, if_empty)
     columns = set(log)
     if {"conversation_id", "messages"} <= columns and "payload" not in columns:
         raise NotALogError(
@@ -76,7 +85,7 @@ def recognise(place: str, tables: Mapping[str, Sequence[str]], keys: Sequence[st
     )
 
 
-def _no_log(place: str, tables: Mapping[str, Sequence[str]]) -> NotALogError:
+def _no_log(place: str, tables: Mapping[str, Sequence[str]], if_empty: str) -> NotALogError:
     events = set(tables.get("event_log", ()))
     if {"id", "state", "payload", "timestamp"} <= events:
         generation = "G1" if "checkpoint_id" in events else "G0b" if "exec_id" in events else "G0a"
@@ -85,9 +94,7 @@ def _no_log(place: str, tables: Mapping[str, Sequence[str]]) -> NotALogError:
             "to G8."
         )
     if not tables:
-        return NotALogError(
-            f"{place} has no tables at all; if a -wal file belongs to it, deliver it as well."
-        )
+        return NotALogError(f"{place} has no tables at all{if_empty}.")
     names = ", ".join(sorted(tables)[:8])
     return NotALogError(
         f"{place} has no table conversation_log (expected {_EXPECTED}); it has {names}."

@@ -99,9 +99,9 @@ def load_log(
     for pause in (*_PAUSES, None):
         try:
             with open_reader(locator, options, case.settings) as reader, case.writing() as session:
-                source = _source_name(session, str(locator))
+                source = _source_name(session, reader.place)
                 _forget(session, source)
-                _Load(session, case.settings, reader, source, options, progress).run(str(locator))
+                _Load(session, case.settings, reader, source, options, progress).run()
                 if after is not None:
                     after(session, source)
                 return source
@@ -151,11 +151,15 @@ class _Load:
         self._incomplete = list(reader.incomplete)
         self._source_error: SourceError | None = None
 
-    def run(self, locator: str) -> None:
+    def run(self) -> None:
         run_sql(self._session, "evidence", "landing/macros.sql")
         self._land()
         read = self._count("events") + self._count("rejects")
         executions, executions_rejected = self._land_executions()
+        if executions_rejected:
+            self._incomplete.append(
+                f"{executions_rejected} of {executions} rows of execution_log could not be read."
+            )
         self._reader.finish()
         derive(self._session, self._source, self._settings.tools)
         custody = self._reader.custody()
@@ -164,7 +168,7 @@ class _Load:
             [
                 self._source,
                 self._reader.kind,
-                locator,
+                self._reader.place,
                 self._reader.layout.column,
                 self._reader.layout.variant,
                 read,
@@ -233,7 +237,9 @@ class _Load:
                 raise self._source_error from None
             raise
         finally:
-            self._session.unregister("incoming")
+            # After an error the transaction is over, and nothing is registered any more.
+            with suppress(duckdb.Error):
+                self._session.unregister("incoming")
 
     def _refused_of(self, family: str) -> Iterator[pa.Table]:
         """Take refused rows of the other family out of `events` again, some at a time."""

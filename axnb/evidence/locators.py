@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from axnb.ax.behaviour import Harness
 from axnb.ax.config import read_config
 from axnb.errors import SourceError, UsageError
 
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
-_KEY_VALUE = re.compile(r"(^|\s)(host|hostaddr|dbname|service)\s*=")
+_URL = re.compile(r"postgres(ql)?://")
+_LIKE_A_DSN = re.compile(
+    r"\s*(jdbc:)?postgres(ql)?(\+\w+)?:|[^/\\]*:[^/\\]*@|\w+:[^@]*@", re.IGNORECASE
+)
+_KEY_VALUE = re.compile(r"(^|\s)(host|hostaddr|dbname|service|user|password|port|sslmode)\s*=")
+_PAIR = re.compile(r"\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)\s*")
+_PLAIN = re.compile(r"[\w.,-]*")
+
+_HIDDEN = "postgresql://(address not shown)"
 
 
 @dataclass(frozen=True)
@@ -23,7 +32,7 @@ class SqliteLocator:
     path: Path
 
     def __str__(self) -> str:
-        return str(self.path)
+        return os.fsencode(self.path).decode(errors="backslashreplace")
 
 
 @dataclass(frozen=True)
@@ -53,24 +62,48 @@ def locate(text: str, environment: Mapping[str, str]) -> Located:
 
     Raises UsageError for a text that names nothing, SourceError for an ax.yaml without a log.
     """
-    if text.startswith(("postgres://", "postgresql://")) or _KEY_VALUE.search(text):
+    if _URL.match(text):
         return Located(_postgres(text))
     if text.startswith("sqlite:"):
         return Located(SqliteLocator(_sqlite_path(text)))
-    if "://" in text:
-        raise UsageError(
-            f"{text.split('://', 1)[0]}:// is no event log that axnb reads; "
-            "use a path, sqlite:///PATH or a PostgreSQL DSN."
-        )
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):
         return _from_config(path, environment)
-    if _VARIABLE.fullmatch(text) and not path.exists():
+    if not _exists(path):
+        return _locate_other(text, environment)
+    return Located(SqliteLocator(path))
+
+
+def _locate_other(text: str, environment: Mapping[str, str]) -> Located:
+    """A text that is no file: a variable, a DSN of keys and values, or a mistake.
+
+    What may be a mistyped DSN is not repeated in a message: it may hold a password.
+    """
+    if _VARIABLE.fullmatch(text):
         value = environment.get(text)
         if not value:
             raise UsageError(f"{text} is neither a file nor a variable that is set.")
         return locate(value, environment)
-    return Located(SqliteLocator(path))
+    if _KEY_VALUE.search(text):
+        return Located(PostgresLocator(text))
+    if _LIKE_A_DSN.match(text):
+        raise UsageError(
+            "the source looks like a PostgreSQL address, and is none that axnb takes: write "
+            "postgresql://USER@HOST:PORT/DATABASE, or key=value pairs such as host and dbname."
+        )
+    if "://" in text:
+        raise UsageError(
+            "the source is no event log that axnb reads: use a path, sqlite:///PATH or "
+            "a PostgreSQL DSN."
+        )
+    return Located(SqliteLocator(Path(text)))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _sqlite_path(url: str) -> Path:
@@ -87,8 +120,6 @@ def _sqlite_path(url: str) -> Path:
 
 def _postgres(dsn: str) -> PostgresLocator:
     """Take `schema=NAME` out of a DSN's query: it is ours, and libpq would refuse it."""
-    if "://" not in dsn:
-        return PostgresLocator(dsn)
     try:
         parts = urlsplit(dsn)
     except ValueError:
@@ -98,7 +129,9 @@ def _postgres(dsn: str) -> PostgresLocator:
     rest = [(name, value) for name, value in query if name != "schema"]
     if schema is None:
         return PostgresLocator(dsn)
-    return PostgresLocator(urlunsplit(parts._replace(query=urlencode(rest))), schema)
+    return PostgresLocator(
+        urlunsplit(parts._replace(query=urlencode(rest, quote_via=quote))), schema
+    )
 
 
 def _from_config(path: Path, environment: Mapping[str, str]) -> Located:
@@ -115,15 +148,36 @@ def _from_config(path: Path, environment: Mapping[str, str]) -> Located:
 
 
 def public_dsn(dsn: str) -> str:
-    """A DSN as host, port and database: what may be shown. Nothing of the rest is kept."""
-    if "://" in dsn:
-        try:
-            parts = urlsplit(dsn)
-            port = f":{parts.port}" if parts.port else ""
-            return f"postgresql://{parts.hostname or ''}{port}{parts.path}"
-        except ValueError:
-            return "postgresql://(malformed)"
-    found = dict(re.findall(r"(host|hostaddr|port|dbname|service)\s*=\s*'?([^\s']+)'?", dsn))
+    """A DSN as host, port and database: what may be shown, if it is sure what is what."""
+    found = _url_parts(dsn) if _URL.match(dsn) else _pairs(dsn)
+    if found is None or not all(_PLAIN.fullmatch(value) for value in found.values()):
+        return _HIDDEN
     host = found.get("host") or found.get("hostaddr") or found.get("service") or ""
-    port = f":{found['port']}" if "port" in found else ""
+    port = f":{found['port']}" if found.get("port") else ""
     return f"postgresql://{host}{port}/{found.get('dbname', '')}"
+
+
+def _url_parts(dsn: str) -> dict[str, str] | None:
+    try:
+        parts = urlsplit(dsn)
+        port = str(parts.port or "")
+    except ValueError:
+        return None
+    if parts.fragment or parts.netloc.count("@") > 1:
+        return None
+    host = parts.netloc.rpartition("@")[2].partition(":")[0]
+    return {"host": host, "port": port, "dbname": unquote(parts.path.removeprefix("/"))}
+
+
+def _pairs(dsn: str) -> dict[str, str] | None:
+    """Host, port and database of `key=value …` as libpq reads it; None if it is malformed."""
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(dsn):
+        match = _PAIR.match(dsn, at)
+        if match is None or match.end() == at:
+            return None
+        at = match.end()
+        if match[1] in ("host", "hostaddr", "port", "dbname", "service"):
+            found[match[1]] = re.sub(r"\\(.)", r"\1", match[2].removeprefix("'").removesuffix("'"))
+    return found

@@ -1,38 +1,29 @@
-"""Read an event log from PostgreSQL: one repeatable-read, read-only transaction for everything.
+"""Read an event log from PostgreSQL: one transaction for everything, any schema, any column type.
 
-Nothing depends on the session: settings are local to the transaction and no statement has a name,
-so a pooler in transaction mode between us and the server changes nothing. The connection is closed
-at the end, also after an error, so nothing is left idle in a transaction.
+A column of the type that AX gives it goes the fast way. What the server could not read as AX does
+(bytes, numbers in text, NULLs where a key is missing) is handed on row by row.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 
-from axnb.errors import CancelledError, NotALogError, SourceError, UnavailableError
+from axnb.errors import NotALogError, SourceError, UnavailableError
 from axnb.evidence.layout import EXECUTION_TABLE, LOG_TABLE, Layout, recognise
-from axnb.evidence.locators import PostgresLocator
+from axnb.evidence.locators import PostgresLocator, public_dsn
+from axnb.evidence.postgres_session import PostgresSession
 from axnb.evidence.reader import MAX_FAST_BYTES, MAX_ROW_BYTES, ExecutionRow, OddRow
 
-_BATCH_BYTES = 2 << 20
 _INTEGERS = ("smallint", "integer", "bigint")
+_NUMBERS = ("numeric", "double precision", "real")
 
-#: What may be repeated of a server's message: these never hold a password or a payload.
-_REASONS = (
-    (r"password authentication failed", "the server refused the password"),
-    (r"no password supplied", "the server wants a password"),
-    (r"Connection refused", "nothing listens there"),
-    (r"could not translate host name", "the host has no address"),
-    (r'database "[^"]*" does not exist', "the server has no such database"),
-    (r'role "[^"]*" does not exist', "the server has no such role"),
-    (r"no pg_hba\.conf entry", "the server lets nobody in from here"),
-    (r"[Tt]imeout|timed out", "the server did not answer in time"),
-    (r"SSL|certificate", "the encryption could not be agreed upon"),
-)
+#: Where a row lies, partitions and all; the parameters find it again.
+_PLACE = "tableoid::bigint::text || '/' || ctid::text"
+_AT_PLACE = "tableoid = $1::bigint::oid and ctid = $2::tid"
 
 _TABLES = """
 select n.nspname, c.relname,
@@ -44,7 +35,7 @@ from pg_class c
 join pg_namespace n on n.oid = c.relnamespace
 join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
 left join pg_index i on i.indrelid = c.oid and i.indisprimary
-where c.relkind in ('r', 'p') and n.nspname not in ('pg_catalog', 'information_schema')
+where c.relkind in ('r', 'p') and n.nspname <> 'information_schema' and n.nspname !~ '^pg_'
 group by n.nspname, c.relname
 """
 
@@ -59,6 +50,9 @@ select
     pg_is_in_recovery()
 """
 
+#: Table -> (columns, their types, whether each is part of the key).
+_Tables = dict[str, tuple[list[str], list[str], list[bool]]]
+
 
 class PostgresReader:
     """An event log in PostgreSQL; a context manager.
@@ -69,25 +63,21 @@ class PostgresReader:
     kind = "eventlog"
 
     def __init__(self, locator: PostgresLocator, *, statement_timeout: int) -> None:
-        self.place = str(locator)
+        self.place = public_dsn(locator.dsn)
         self.notes: list[str] = []
         self.incomplete: list[str] = []
         self._locator = locator
         self._timeout = statement_timeout
-        self._connection: Any = None
         self._rows_handed_on = 0
+        #: Places of the rows handed on, where one of them may have to be asked for again.
+        self._places: list[str] = []
 
     def __enter__(self) -> PostgresReader:
-        import adbc_driver_postgresql.dbapi as adbc
-
+        self._session = PostgresSession(self._locator.dsn, self.place, self._timeout)
         try:
-            self._connection = adbc.connect(self._locator.dsn)
-            self._begin()
             self.layout = self._recognise()
+            self._look_for_policies()
             self._custody = self._describe()
-        except adbc.Error as err:
-            self.__exit__()
-            raise self.translated(err) from None
         except BaseException:
             self.__exit__()
             raise
@@ -95,102 +85,72 @@ class PostgresReader:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._connection is not None:
-            # Closed without a rollback: that would first read a half-read stream to its end. The
-            # server ends the transaction when the connection goes.
-            connection, self._connection = self._connection, None
-            connection.close()
+        self._session.close()
 
     def translated(self, error: Exception) -> SourceError:
-        """An error of the driver in our words; its own could hold a password or a payload."""
-        if isinstance(error, SourceError):
-            return error
-        state = getattr(error, "sqlstate", None) or _state_of_stream(str(error))
-        if state == "40001":
-            return CancelledError(
-                f"{self.place} cancelled the read, as a busy standby does; try the primary, or "
-                "later."
-            )
-        if state == "42501":
-            return UnavailableError(f"{self.place} does not let this role read the log.")
-        if state == "57014":
-            return UnavailableError(
-                f"{self.place} took longer than {self._timeout} s; raise statement_timeout in "
-                "axnb.toml."
-            )
-        message = str(error)
-        reason = next(
-            (words for pattern, words in _REASONS if re.search(pattern, message)),
-            f"the server answered with SQLSTATE {state}"
-            if state
-            else "the address is malformed or the server broke off",
-        )
-        return UnavailableError(f"{self.place} cannot be read: {reason}.")
+        """An error of the driver in our words."""
+        return self._session.translated(error)
 
     # --- what the source is --------------------------------------------------------------------
 
-    def _begin(self) -> None:
-        """Begin: the driver sends BEGIN with the first statement, so this must be the first."""
-        with self._connection.cursor() as cursor:
-            cursor.execute("set transaction isolation level repeatable read read only")
-            cursor.execute(f"set local statement_timeout = '{self._timeout}s'")
-            cursor.execute("set local lock_timeout = '10s'")
-            cursor.execute("set local idle_in_transaction_session_timeout = '600s'")
-            cursor.execute("set local timezone = 'UTC'")
-
-    def _query(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._connection.cursor() as cursor:
-            cursor.execute(sql, values or None)
-            rows: list[tuple[Any, ...]] = cursor.fetchall()
-            return rows
-
     def _recognise(self) -> Layout:
-        schemas: dict[str, dict[str, tuple[list[str], list[str], list[bool]]]] = {}
-        order: dict[str, int] = {}
-        for schema, table, columns, types, keys, position in self._query(_TABLES):
+        schemas: dict[str, _Tables] = {}
+        order: dict[str, int | None] = {}
+        for schema, table, columns, types, keys, position in self._session.query(_TABLES):
             schemas.setdefault(schema, {})[table] = (columns, types, keys)
-            order[schema] = 1_000_000 if position is None else position
-        schema = self._choose_schema(schemas, order)
-        tables = schemas.get(schema, {})
+            order[schema] = position
+        self._schema = self._choose_schema(schemas, order)
+        tables = schemas.get(self._schema, {})
         columns, types, keys = tables.get(LOG_TABLE, ([], [], []))
         layout = recognise(
-            f"{self.place} schema {schema}" if self._locator.schema is None else self.place,
+            f"{self.place} schema {self._schema}",
             {name: found[0] for name, found in tables.items()},
             [column for column, key in zip(columns, keys, strict=True) if key],
         )
         self._types = dict(zip(columns, types, strict=True))
-        self._log = f"{_quoted(schema)}.{_quoted(LOG_TABLE)}"
-        self._executions = f"{_quoted(schema)}.{_quoted(EXECUTION_TABLE)}"
-        self._schema = schema
+        names, kinds, _ = tables.get(EXECUTION_TABLE, ([], [], []))
+        self._execution_types = dict(zip(names, kinds, strict=True))
+        ((self._encoding,),) = self._session.query("select current_setting('server_encoding')")
+        self.place = self._session.place = f"{self.place}?schema={quote(self._schema)}"
+        self._log = f"{_quoted(self._schema)}.{_quoted(LOG_TABLE)}"
+        self._executions = f"{_quoted(self._schema)}.{_quoted(EXECUTION_TABLE)}"
         return layout
 
     def _choose_schema(
-        self, schemas: Mapping[str, Mapping[str, object]], order: Mapping[str, int]
+        self, schemas: Mapping[str, _Tables], order: Mapping[str, int | None]
     ) -> str:
         """The schema that was asked for, or that the search path finds first, as for AX itself."""
         if self._locator.schema is not None:
             return self._locator.schema
         holding = [name for name, tables in schemas.items() if LOG_TABLE in tables]
-        on_path = sorted((order[name], name) for name in holding if order[name] < 1_000_000)
-        if on_path:
-            chosen = on_path[0][1]
-        elif len(holding) == 1:
-            chosen = holding[0]
-        elif holding:
+        on_path = sorted((at, name) for name in holding if (at := order[name]) is not None)
+        if not holding:
+            return min((name for name in order if order[name]), key=str, default="public")
+        if not on_path and len(holding) > 1:
             raise NotALogError(
                 f"{self.place} has a table conversation_log in the schemas "
                 f"{', '.join(sorted(holding))}: add ?schema=NAME to the DSN."
             )
-        else:
-            return min(order, key=lambda name: order[name], default="public")
+        chosen = on_path[0][1] if on_path else holding[0]
         if others := sorted(set(holding) - {chosen}):
             self.notes.append(
                 f"conversation_log is also in the schemas {', '.join(others)}, which were not read."
             )
         return chosen
 
+    def _look_for_policies(self) -> None:
+        """Row-level security hides rows without a word; then the log may hold more."""
+        ((hidden,),) = self._session.query(
+            "select row_security_active(format('%I.%I', $1::text, $2::text)::regclass)",
+            (self._schema, LOG_TABLE),
+        )
+        if hidden:
+            self.incomplete.append(
+                f"{self.place} is under row-level security: a policy may hide rows from this role."
+            )
+
     def _describe(self) -> dict[str, Any]:
-        ((system, version, database, snapshot, lsn, standby),) = self._query(_CUSTODY)
+        ((system, version, database, snapshot, lsn, standby),) = self._session.query(_CUSTODY)
         return {
             "mode": "repeatable read, read only",
             "system_identifier": system,
@@ -204,94 +164,105 @@ class PostgresReader:
 
     def count(self) -> int:
         """How many rows the table has in this transaction's snapshot."""
-        ((count,),) = self._query(f"select count(*) from {self._log}")
+        ((count,),) = self._session.query(f"select count(*) from {self._log}")
         return int(count)
 
-    # --- rows ----------------------------------------------------------------------------------
+    # --- how the columns are typed -------------------------------------------------------------
+
+    def _id_matches(self) -> str:
+        """The condition for one conversation; a cast would keep the server from its index."""
+        is_text = self._types["conversation_id"] in ("text", "character varying")
+        return f"{'conversation_id' if is_text else 'conversation_id::text'} = $1"
+
+    def _step_class(self) -> str:
+        """How the step column sorts: as numbers, or as text."""
+        kind = self._types[self.layout.column]
+        return "integer" if kind in _INTEGERS else "real" if kind in _NUMBERS else "text"
+
+    def _payload(self) -> str:
+        return "payload" if self._types["payload"] == "bytea" else "payload::text"
+
+    def _may_hold_bytes(self) -> bool:
+        return self._types["payload"] == "bytea" or self._encoding == "SQL_ASCII"
 
     def _regular(self) -> str:
         """Rows that can go the fast way: no NULL, a whole number for a step, a usual size."""
-        if self._types[self.layout.column] not in _INTEGERS:
+        if self._step_class() != "integer":
             return "false"
         return (
             f"conversation_id is not null and {self.layout.column} is not null "
             f"and payload is not null and octet_length({self._payload()}) <= {MAX_FAST_BYTES}"
         )
 
-    def _payload(self) -> str:
-        return "payload" if self._types["payload"] == "bytea" else "payload::text"
+    # --- rows ----------------------------------------------------------------------------------
 
     def fast_batches(self, conversation: str | None = None) -> Iterator[pa.RecordBatch]:
         """Batches of (row, conversation_id, step, payload) of the regular rows.
 
         PostgreSQL has no number for a row, so they are counted as they come.
         """
-        number = (
-            f"{self.layout.column}::bigint"
-            if self._types[self.layout.column] in _INTEGERS
-            else "0::bigint"
-        )
+        number = f"{self.layout.column}::bigint" if self._step_class() == "integer" else "0::bigint"
+        # Bytes may be no text; then the row is asked for again, by its place.
+        place = f", {_PLACE} as place" if self._may_hold_bytes() else ""
         sql = (
             f"select conversation_id::text as conversation_id, {number} as step, "
-            f"{self._payload()} as payload from {self._log} where {self._regular()}"
+            f"{self._payload()} as payload{place} from {self._log} where {self._regular()}"
         )
-        # The driver's own hint holds the first batch of a slow query back for half a minute.
-        hint = {"adbc.postgresql.batch_size_hint_bytes": str(_BATCH_BYTES)}
-        with self._connection.cursor(adbc_stmt_kwargs=hint) as cursor:
-            if conversation is None:
-                cursor.execute(sql)
-            else:
-                cursor.execute(f"{sql} and conversation_id = $1", (conversation,))
-            for batch in cursor.fetch_record_batch():
-                first = self._rows_handed_on + 1
-                self._rows_handed_on += batch.num_rows
-                rows = pa.array(range(first, first + batch.num_rows), pa.int64())
-                yield pa.RecordBatch.from_arrays(
-                    [rows, *batch.columns], ["row", *batch.schema.names]
-                )
+        values: tuple[str, ...] = ()
+        if conversation is not None:
+            sql, values = f"{sql} and {self._id_matches()}", (conversation,)
+        for batch in self._session.stream(sql, values):
+            first = self._rows_handed_on + 1
+            self._rows_handed_on += batch.num_rows
+            rows = pa.array(range(first, first + batch.num_rows), pa.int64())
+            if place:
+                self._places += batch.column("place").to_pylist()
+            names = ["conversation_id", "step", "payload"]
+            yield pa.RecordBatch.from_arrays(
+                [rows, *(batch.column(name) for name in names)], ["row", *names]
+            )
 
     def odd_rows(
         self, conversation: str | None = None, rows: Sequence[int] = ()
     ) -> Iterator[OddRow]:
-        """All other rows, one at a time. `rows` is empty: text in PostgreSQL is always text."""
-        where = f"not ({self._regular()})"
-        values: tuple[Any, ...] = ()
+        """All other rows, one at a time, and those that the fast way gave back by number."""
+        sql = f"select {_PLACE} from {self._log} where not coalesce({self._regular()}, false)"
+        values: tuple[str, ...] = ()
         if conversation is not None:
-            where, values = f"({where}) and conversation_id = $1", (conversation,)
-        column = self.layout.column
-        found = self._query(
-            f"select ctid::text, conversation_id::text, {column}::text, "
-            f"coalesce(octet_length({self._payload()}), 0), payload is null "
-            f"from {self._log} where {where} order by conversation_id, {column}, ctid",
-            values,
-        )
-        integer = self._types[column] in _INTEGERS
-        for ctid, conversation_id, step, size, is_null in found:
+            sql, values = f"{sql} and {self._id_matches()}", (conversation,)
+        order = f"order by conversation_id::text, {self.layout.column}, {_PLACE}"
+        for (place,) in self._session.query(f"{sql} {order}", values):
             self._rows_handed_on += 1
-            payload, digest = self._large_payload(ctid, size, is_null)
-            yield OddRow(
-                row=self._rows_handed_on,
-                id_class="null" if conversation_id is None else "text",
-                conversation_id=None if conversation_id is None else conversation_id.encode(),
-                step_class="null" if step is None else "integer" if integer else "text",
-                step=step,
-                payload_class="null" if is_null else "text",
-                size=size,
-                payload=payload,
-                digest=digest,
-            )
+            yield self._odd_row(self._rows_handed_on, place)
+        for row in rows:
+            yield self._odd_row(row, self._places[row - 1])
 
-    def _large_payload(
-        self, ctid: str, size: int, is_null: bool
-    ) -> tuple[bytes | None, bytes | None]:
-        if is_null:
-            return None, None
-        raw = (
-            "payload" if self._types["payload"] == "bytea" else "convert_to(payload::text, 'UTF8')"
+    def _odd_row(self, row: int, place: str) -> OddRow:
+        ((conversation_id, step, size, is_null),) = self._session.query(
+            f"select conversation_id::text, {self.layout.column}::text, "
+            f"coalesce(octet_length({self._payload()}), 0), payload is null "
+            f"from {self._log} where {_AT_PLACE}",
+            place.split("/"),
         )
+        payload, digest = (None, None) if is_null else self._large_payload(place, size)
+        return OddRow(
+            row=row,
+            id_class="null" if conversation_id is None else "text",
+            conversation_id=None if conversation_id is None else conversation_id.encode(),
+            step_class="null" if step is None else self._step_class(),
+            step=step,
+            payload_class="null" if is_null else "text",
+            size=size,
+            payload=payload,
+            digest=digest,
+        )
+
+    def _large_payload(self, place: str, size: int) -> tuple[bytes | None, bytes | None]:
+        """The bytes of a payload, or their digest where there are too many."""
+        raw = _as_bytes(self._types["payload"], self._encoding)
         wanted = raw if size <= MAX_ROW_BYTES else f"sha256({raw})"
-        ((found,),) = self._query(
-            f"select {wanted} from {self._log} where ctid = $1::text::tid", (ctid,)
+        ((found,),) = self._session.query(
+            f"select {wanted} from {self._log} where {_AT_PLACE}", place.split("/")
         )
         return (found, None) if size <= MAX_ROW_BYTES else (None, found)
 
@@ -303,29 +274,29 @@ class PostgresReader:
         """Rows of execution_log in the order in which AX reads them."""
         if not self.layout.has_executions:
             return
-        found = self._query(
-            f'select exec_id::text, payload::text, "timestamp"::text from {self._executions} '
-            'order by "timestamp", ctid'
+        raw = _as_bytes(self._execution_types["payload"], self._encoding)
+        found = self._session.query(
+            f'select exec_id::text, {raw}, "timestamp"::text from {self._executions} '
+            f'order by "timestamp", {_PLACE}'
         )
         for number, (exec_id, payload, timestamp) in enumerate(found, 1):
-            yield ExecutionRow(number, exec_id or "", (payload or "").encode(), timestamp)
+            yield ExecutionRow(number, exec_id or "", payload or b"", timestamp)
 
     def finish(self) -> None:
         """No more rows will be asked for: the server is let go of."""
-        self.__exit__()
+        self._session.close()
 
     def custody(self) -> dict[str, Any]:
         """The server, its snapshot and its place in the WAL, as of this transaction."""
         return self._custody
 
 
-def _state_of_stream(message: str) -> str | None:
-    """The SQLSTATE of an error that arrived inside a stream of rows, where the driver drops it."""
-    if re.search(r"conflict with recovery|could not serialize|SQLSTATE: 40001", message):
-        return "40001"
-    if "statement timeout" in message:
-        return "57014"
-    return None
+def _as_bytes(kind: str, encoding: str) -> str:
+    """The expression for a payload column's bytes, in UTF-8 unless the server knows no encoding."""
+    if kind == "bytea":
+        return "payload"
+    target = "SQL_ASCII" if encoding == "SQL_ASCII" else "UTF8"
+    return f"convert_to(payload::text, '{target}')"
 
 
 def _quoted(name: str) -> str:

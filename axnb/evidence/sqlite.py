@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from axnb.case.custody import PrivateCopy
 from axnb.errors import DamagedError, NotALogError, SourceError
-from axnb.evidence.layout import EXECUTION_TABLE, LOG_TABLE, Layout, recognise
+from axnb.evidence.layout import EXECUTION_TABLE, KNOWN_TABLES, LOG_TABLE, Layout, recognise
+from axnb.evidence.locators import SqliteLocator
 from axnb.evidence.reader import MAX_FAST_BYTES, MAX_ROW_BYTES, ExecutionRow, OddRow
 from axnb.evidence.wal import check_wal
 
@@ -34,7 +35,7 @@ class SqliteReader:
     def __init__(
         self, path: Path, *, live: bool = False, wal: str | None = None, scratch: Path | None = None
     ) -> None:
-        self.place = str(path)
+        self.place = str(SqliteLocator(path))
         self._wal_choice = wal
         self._live = live
         self.notes: list[str] = []
@@ -53,7 +54,7 @@ class SqliteReader:
             self.layout = self._recognise()
             self.notes += self.layout.notes
             self._payload = self._payload_as_blob()
-            self._row = self._row_expression()
+            self._table = self._numbered_table()
         except sqlite3.DatabaseError as err:
             self.__exit__()
             raise self.translated(err) from err
@@ -86,14 +87,20 @@ class SqliteReader:
     def _recognise(self) -> Layout:
         tables: dict[str, list[str]] = {}
         keys: list[str] = []
-        for (name,) in self._query(
+        for (raw,) in self._query(
             "select cast(name as text) from sqlite_master where type='table'"
         ):
-            info = self._query(f"pragma table_info({_quoted(name.decode())})")
-            tables[name.decode()] = [column[1].decode() for column in info]
-            if name == LOG_TABLE.encode():
-                keys = [column[1].decode() for column in info if column[5]]
-        return recognise(self.place, tables, keys)
+            name = raw.decode(errors="backslashreplace")
+            tables[name] = []
+            # Any other table may be virtual, of a module that is not here.
+            if name in KNOWN_TABLES:
+                info = self._query(f"pragma table_info({name})")
+                tables[name] = [column[1].decode() for column in info]
+                if name == LOG_TABLE:
+                    keys = [column[1].decode() for column in info if column[5]]
+        return recognise(
+            self.place, tables, keys, "; if a -wal file belongs to it, deliver it as well"
+        )
 
     def _payload_as_blob(self) -> str:
         """The payload as UTF-8 bytes; in a UTF-16 database a text is converted by SQLite."""
@@ -104,12 +111,13 @@ class SqliteReader:
             else "cast(cast(payload as text) as blob)"
         )
 
-    def _row_expression(self) -> str:
+    def _numbered_table(self) -> str:
+        """The log with a `rowid`: a table WITHOUT ROWID is numbered in the order of its key."""
         try:
             self._query(f"select rowid from {LOG_TABLE} limit 1")
         except SourceError:
-            return "row_number() over ()"
-        return "rowid"
+            return f"(select row_number() over () as rowid, * from {LOG_TABLE})"
+        return LOG_TABLE
 
     def count(self) -> int:
         """How many rows the table claims to have (SQLite answers from an index)."""
@@ -131,8 +139,8 @@ class SqliteReader:
         import adbc_driver_sqlite.dbapi as adbc
 
         sql = (
-            f"select {self._row} as row, conversation_id, {self.layout.column} as step, payload "
-            f"from {LOG_TABLE} where {self._regular()}"
+            f"select rowid as row, conversation_id, {self.layout.column} as step, payload "
+            f"from {self._table} where {self._regular()}"
         )
         with (
             adbc.connect(self._copy.path.resolve().as_uri()) as connection,
@@ -155,10 +163,10 @@ class SqliteReader:
         """All other rows, and those that the fast way gave back by their number."""
         column = self.layout.column
         sql = (
-            f"select {self._row}, typeof(conversation_id), cast(conversation_id as blob), "
+            f"select rowid, typeof(conversation_id), cast(conversation_id as blob), "
             f"typeof({column}), cast({column} as text), typeof(payload), "
             f"length(cast(payload as blob)), case when length(cast(payload as blob)) <= "
-            f"{MAX_ROW_BYTES} then {self._payload} end from {LOG_TABLE}"
+            f"{MAX_ROW_BYTES} then {self._payload} end from {self._table}"
         )
         where = f"not ({self._regular()})"
         values: tuple[Any, ...] = ()
@@ -226,8 +234,8 @@ class SqliteReader:
             _odd_row(found)
             for found in self._query(
                 f"select rowid, typeof(conversation_id), cast(conversation_id as blob), "
-                f"typeof({column}), cast({column} as text), typeof(payload), "
-                f"length(cast(payload as blob)), {self._payload} from {LOG_TABLE} where rowid = ?",
+                f"typeof({column}), cast({column} as text), typeof(payload), length(cast(payload "
+                f"as blob)), {self._payload} from {self._table} where rowid = ?",
                 (row,),
             )
         ]
@@ -289,7 +297,3 @@ def _odd_row(found: tuple[Any, ...]) -> OddRow:
 
 def _as_bytes(value: Any) -> bytes | None:
     return value if value is None or isinstance(value, bytes) else str(value).encode()
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
