@@ -41,7 +41,12 @@ def _parts(database: Path) -> list[Path]:
 
 
 def _digests(paths: list[Path]) -> Digests:
-    return {path.name: file_digest(path) for path in paths}
+    return {_shown(path): file_digest(path) for path in paths}
+
+
+def _shown(path: Path) -> str:
+    """A file's name as text; a name may be any bytes."""
+    return os.fsencode(path.name).decode(errors="backslashreplace")
 
 
 @dataclass
@@ -128,7 +133,7 @@ class PrivateCopy:
             self._compare(files, self._after.result())
         return {
             "mode": "live backup" if self.live else "copy",
-            "sha256": files[self.path.name]["sha256"],
+            "sha256": files[_shown(self.path)]["sha256"],
             "files": files,
         }
 

@@ -179,8 +179,15 @@ def _fraction(digits: str) -> None:
         raise ValueError
 
 
-# A whole number that may overflow a double is left to the careful path, which knows the limit.
-_whole_number = Context(prec=20, Emax=307, traps=[Overflow, InvalidOperation]).create_decimal
+def _whole_number(digits: str) -> None:
+    """Refuse what DuckDB would spell otherwise, and what may overflow a double: the careful path
+    knows the limit."""
+    if digits == "-0":
+        raise ValueError
+    _decimal(digits)
+
+
+_decimal = Context(prec=20, Emax=307, traps=[Overflow, InvalidOperation]).create_decimal
 _scan = json.JSONDecoder(
     object_pairs_hook=_unique,
     parse_float=_fraction,

@@ -90,14 +90,16 @@ class SqliteReader:
         for (raw,) in self._query(
             "select cast(name as text) from sqlite_master where type='table'"
         ):
-            name = raw.decode(errors="backslashreplace")
+            # SQLite's names have no case; AX finds its table under any.
+            name = raw.decode(errors="backslashreplace").lower()
             tables[name] = []
             # Any other table may be virtual, of a module that is not here.
             if name in KNOWN_TABLES:
                 info = self._query(f"pragma table_info({name})")
-                tables[name] = [column[1].decode() for column in info]
+                tables[name] = [column[1].decode().lower() for column in info]
                 if name == LOG_TABLE:
-                    keys = [column[1].decode() for column in info if column[5]]
+                    keys = [column[1].decode().lower() for column in info if column[5]]
+                    self._columns = tables[name]
         return recognise(
             self.place, tables, keys, "; if a -wal file belongs to it, deliver it as well"
         )
@@ -112,12 +114,24 @@ class SqliteReader:
         )
 
     def _numbered_table(self) -> str:
-        """The log with a `rowid`: a table WITHOUT ROWID is numbered in the order of its key."""
-        try:
-            self._query(f"select rowid from {LOG_TABLE} limit 1")
-        except SourceError:
-            return f"(select row_number() over () as rowid, * from {LOG_TABLE})"
-        return LOG_TABLE
+        """The log with a column `rowid`, SQLite's number of a row, whatever its columns are called.
+
+        A table WITHOUT ROWID is numbered in the order of its key.
+        """
+        for alias in ("rowid", "_rowid_", "oid"):
+            if alias in self._columns:
+                continue
+            try:
+                self._query(f"select {alias} from {LOG_TABLE} limit 1")
+            except SourceError:
+                break
+            if alias == "rowid":
+                return LOG_TABLE
+            return f"(select {alias} as rowid, {self._needed()} from {LOG_TABLE})"
+        return f"(select row_number() over () as rowid, {self._needed()} from {LOG_TABLE})"
+
+    def _needed(self) -> str:
+        return f"conversation_id, {self.layout.column}, payload"
 
     def count(self) -> int:
         """How many rows the table claims to have (SQLite answers from an index)."""

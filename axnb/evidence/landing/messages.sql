@@ -72,7 +72,7 @@ measured as (
 judged as (
     select
         *,
-        m is not null and coalesce(
+        m is not null and starts_with(payload, '{') and coalesce(
             is_all(case when m is not null then expected end, payload, screened % 2 = 1)
             and content_count <= 1
             and content_count = is_text_part::int + (thought is not null)::int

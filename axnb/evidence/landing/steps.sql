@@ -72,7 +72,7 @@ measured as (
 judged as (
     select
         *,
-        s is not null and coalesce(
+        s is not null and starts_with(payload, '{') and coalesce(
             is_all(case when s is not null then expected end, payload, screened % 2 = 1)
             and content_count <= 1
             and content_count = (content is not null)::int + (thought is not null)::int
