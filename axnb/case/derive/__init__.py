@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from operator import attrgetter
@@ -10,6 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from axnb.ax.json_text import Members, dump, parse
 from axnb.case.case import run_sql
 from axnb.case.pairing import Mark, PairedCall, pair
 from axnb.settings import Tool
@@ -127,6 +129,35 @@ def _apply_tool_rules(
     )
     _append(session, "tool_rules", rules, schema)
     run_sql(session, "case", "derive/32_operation_ids.sql", {"source": source})
+    _keep_digits(session)
+
+
+def _keep_digits(session: duckdb.DuckDBPyConnection) -> None:
+    """Operation ids that are numbers, with the digits that stand in the arguments."""
+    found = run_sql(session, "case", "derive/33_number_ids.sql")
+    schema = pa.schema(
+        [("row", pa.int64()), ("part", pa.int64()), ("path", pa.string()), ("id", pa.string())]
+    )
+    rows = [
+        {"row": row, "part": part, "path": path, "id": _at(parse(arguments), path)}
+        for row, part, path, arguments in found
+    ]
+    if rows:
+        session.register("number_ids", pa.Table.from_pylist(rows, schema=schema))
+        run_sql(session, "case", "derive/34_keep_digits.sql")
+        session.unregister("number_ids")
+
+
+def _at(tree: Any, path: str) -> str | None:
+    """The value at a path such as `$.order.ids[0]`, as JSON text."""
+    for name, index in re.findall(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]", path):
+        if name and isinstance(tree, Members):
+            tree = next((value for key, value in tree if key == name), None)
+        elif index and type(tree) is list and int(index) < len(tree):
+            tree = tree[int(index)]
+        else:
+            return None
+    return tree if isinstance(tree, str) else dump(tree)
 
 
 def _append(
