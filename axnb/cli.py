@@ -229,6 +229,7 @@ def load(
     """Load logs into a case file."""
     from axnb.case.case import ask
     from axnb.evidence.load import LoadOptions
+    from axnb.text import safe
 
     if case_path is None:
         raise UsageError("say where to keep it: --case FILE.duckdb.")
@@ -237,13 +238,10 @@ def load(
         with case.reading() as session:
             found = ask(session, "sources")
     for source in found:
-        click.echo(
-            "{name}   {locator}   read {read:,} = parsed {parsed:,} + rejected {rejected:,}".format(
-                **source
-            )
-        )
+        counts = "read {read:,} = parsed {parsed:,} + rejected {rejected:,}".format(**source)
+        click.echo(f"{source['name']}   {safe(source['locator'])}   {counts}")
         for sentence in source["incomplete"]:
-            click.echo(f"      {sentence}")
+            click.echo(f"      {safe(sentence)}")
     doubtful = any(s["rejected"] or s["incomplete"] or not s["read"] for s in found)
     return 3 if doubtful or loaded.skipped else 0
 
@@ -282,14 +280,14 @@ def show(
 @_case_option
 def sql(query: str | None, case_path: Path | None) -> int:
     """Run QUERY on a case, read-only, or each query of stdin; without one, list the tables."""
-    from axnb.report.query import print_query
+    from axnb.report.query import print_queries
 
     if case_path is None:
         raise UsageError("say which case: --case FILE.duckdb.")
     with _open_case(case_path, None) as case:
         if query is None and not sys.stdin.isatty():
             query = sys.stdin.read().strip() or None
-        print_query(case, query or "show tables", click.echo)
+        print_queries(case, query or "show tables", click.echo)
     return 0
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -114,14 +115,14 @@ class Result:
         return path
 
 
+#: What a terminal or an editor may take for a command, or hide: escaped in JSON, which may.
+_UNSAFE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+
+
 def to_json(value: Any, indent: int | None = None) -> str:
-    """JSON with text as it is; a lone surrogate, which UTF-8 cannot hold, is escaped."""
+    """JSON with text as it is, but for control characters and lone surrogates."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, indent=indent)
-    return text
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def write_file(path: Path, text: str) -> None:

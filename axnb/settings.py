@@ -73,18 +73,20 @@ def _settings(document: dict[str, Any], file: Path) -> Settings:
         raise UsageError(f"{file} has a key that axnb does not know: {unknown[0]}.")
     defaults = Settings()
     limit = document.get("memory_limit", defaults.memory_limit)
-    if not isinstance(limit, str) or not _SIZE.fullmatch(limit):
+    if not isinstance(limit, str) or not _SIZE.fullmatch(limit) or not re.search("[1-9]", limit):
         raise UsageError(f"memory_limit in {file} is not a size such as '600MB'.")
     timeout = document.get("statement_timeout", defaults.statement_timeout)
     if not isinstance(timeout, int) or isinstance(timeout, bool) or timeout <= 0:
         raise UsageError(f"statement_timeout in {file} is not a number of seconds.")
     scratch = document.get("scratch")
+    if scratch is not None and not (isinstance(scratch, str) and Path(scratch).is_dir()):
+        raise UsageError(f"scratch in {file} is not a folder that exists.")
     tools = document.get("tools", {})
     if not isinstance(tools, dict):
         raise UsageError(f"tools in {file} is not a table.")
     return Settings(
         memory_limit=limit,
-        scratch=Path(str(scratch)) if scratch else None,
+        scratch=Path(scratch) if scratch else None,
         statement_timeout=timeout,
         tools={name: _tool(name, value, file) for name, value in tools.items()},
     )

@@ -30,12 +30,35 @@ def _visible(character: str) -> str:
     return character
 
 
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes: wide letters take two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def cut(text: str, width: int) -> str:
+    """The beginning of `text` that fits into `width` columns."""
+    while columns(text) > width:
+        text = text[: max(len(text) - max(1, (columns(text) - width) // 2), 0)]
+    return text
+
+
 def cut_middle(text: str, width: int) -> str:
-    """`text` in at most `width` characters, cut in the middle: both ends tell ids apart."""
-    if len(text) <= width:
+    """`text` in at most `width` columns, cut in the middle: both ends tell ids apart."""
+    if columns(text) <= width:
         return text
-    head = (width - 1) // 2
-    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+    head = cut(text[:width], (width - 1) // 2)
+    tail = cut(text[::-1][:width], width - 1 - columns(head))[::-1]
+    return f"{head}…{tail}"
+
+
+def pad(text: str, width: int) -> str:
+    """`text` with spaces up to `width` columns."""
+    return text + " " * (width - columns(text))
 
 
 def cell(text: str) -> str:

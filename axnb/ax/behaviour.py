@@ -51,17 +51,22 @@ class Harness:
     accepts: bool | None
 
     @classmethod
+    def named(cls, name: str) -> Harness:
+        """A harness of which only the name is known; the built-in ones refuse."""
+        return cls(name, False if name in BUILT_IN_HARNESSES else None)
+
+    @classmethod
     def parse(cls, text: str) -> Harness:
         """Read `ID`, `ID=accepts` or `ID=refuses`; the built-in ones refuse unless said otherwise.
 
         Raises UsageError for another suffix or an empty id.
         """
-        name, sign, how = text.partition("=")
-        if not name or (sign and how not in ("accepts", "refuses")):
+        if "=" not in text and text:
+            return cls.named(text)
+        name, _, how = text.rpartition("=")
+        if not name or how not in ("accepts", "refuses"):
             raise UsageError(f"harness {text!r} is not ID, ID=accepts or ID=refuses.")
-        if sign:
-            return cls(name, how == "accepts")
-        return cls(name, False if name in BUILT_IN_HARNESSES else None)
+        return cls(name, how == "accepts")
 
     def __str__(self) -> str:
         return (
@@ -93,7 +98,7 @@ class Target:
         for harness in self.harnesses:
             if harness.id == name:
                 return harness
-        return None if self.declared else Harness.parse(name)
+        return None if self.declared else Harness.named(name)
 
 
 @dataclass(frozen=True)

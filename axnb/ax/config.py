@@ -86,4 +86,4 @@ def _harnesses(document: dict[str, Any]) -> tuple[Harness, ...]:
             if isinstance(entry, dict) and entry.get("id"):
                 found.append((bool(entry.get("default")), str(entry["id"])))
     ordered = sorted(dict.fromkeys(found), key=lambda item: not item[0])
-    return tuple(Harness.parse(name) for name in dict.fromkeys(name for _, name in ordered))
+    return tuple(Harness.named(name) for name in dict.fromkeys(name for _, name in ordered))

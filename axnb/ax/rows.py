@@ -24,7 +24,7 @@ from typing import Any
 
 from axnb.ax import protojson, schemas
 from axnb.ax.protojson import Members, Number
-from axnb.ax.versions import GENERATIONS, Generation
+from axnb.ax.versions import Generation
 
 STATES = (
     "STATE_UNSPECIFIED",
@@ -391,14 +391,3 @@ def _content(part: Part) -> dict[str, Any]:
 
 def _text(part: Part) -> dict[str, Any]:
     return {"text": part.value} if part.value else {}
-
-
-def generations_of_shape(row_shape: str) -> tuple[Generation, ...]:
-    """The generations whose server can have written a row of this shape."""
-    names = {
-        "exec": ("G3", "G4"),
-        "G5": ("G5", "G5b"),
-        "steps": ("G7", "G8"),
-        "state": ("G7", "G8"),
-    }.get(row_shape, (row_shape,))
-    return tuple(GENERATIONS[name] for name in names)

@@ -226,15 +226,17 @@ create table if not exists findings (
     witness struct(step bigint, digest varchar)[] not null
 );
 
--- Harnesses that log calls and, anywhere in the source, no result.
+-- Harnesses that log calls and, anywhere in the source, no result. Calls that a person has not
+-- allowed need none, and where only one conversation was read nothing is said of a harness.
 create or replace view silent_harnesses as
-select k.source, coalesce(c.harness_id, '') as harness_id, count(*) as calls
+select k.source, coalesce(c.harness_id, '') as harness_id, count(*) filter (outcome = 'unknown') as calls
 from tool_calls k
 join conversations c on c.source = k.source and c.conversation_id = k.conversation_id
+join sources s on s.source = k.source and s.scope is null
 where k.source || chr(0) || coalesce(c.harness_id, '') not in (
     select o.source || chr(0) || coalesce(d.harness_id, '')
     from orphan_results o
     join conversations d on d.source = o.source and d.conversation_id = o.conversation_id
 )
 group by k.source, coalesce(c.harness_id, '')
-having count(k.result_position) = 0;
+having count(k.result_position) = 0 and calls > 0;

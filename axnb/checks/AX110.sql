@@ -6,7 +6,7 @@
 -- that left or an end that could not be logged all leave this shape, and the log does not say which
 -- it was. From G5 on, AX tries to restart such a turn with an empty start before it does anything
 -- else; a harness that refuses that, as the built-in ones do, blocks the conversation for good.
-select
+select distinct on (t.source, t.conversation_id)
     t.source,
     t.conversation_id,
     t.last_step as step,
@@ -22,3 +22,4 @@ where t.ended = 'interrupted'
         select max(turn) from turns l
         where l.source = t.source and l.conversation_id = t.conversation_id and l.ended <> 'unspecified'
     )
+order by t.source, t.conversation_id, e."row" desc

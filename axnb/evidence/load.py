@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import duckdb
@@ -60,7 +60,7 @@ _PAUSES = (0.5, 1.0, 2.0)
 
 @dataclass(frozen=True)
 class LoadOptions:
-    """How a source is read."""
+    """How a source is read: only one conversation (PostgreSQL), a live file, a misfit -wal."""
 
     conversation: str | None = None
     live: bool = False
@@ -96,6 +96,9 @@ def load_log(
     Raises SourceError; then the case is as it was before.
     """
     options = options or LoadOptions()
+    if isinstance(locator, SqliteLocator):
+        # The whole file is copied anyway, and a conversation is judged best within its log.
+        options = replace(options, conversation=None)
     for pause in (*_PAUSES, None):
         try:
             with open_reader(locator, options, case.settings) as reader, case.writing() as session:

@@ -83,7 +83,8 @@ def _locate_other(text: str, environment: Mapping[str, str]) -> Located:
         value = environment.get(text)
         if not value:
             raise UsageError(f"{text} is neither a file nor a variable that is set.")
-        return locate(value, environment)
+        # A variable may name another one, but not itself.
+        return locate(value, {name: v for name, v in environment.items() if name != text})
     if _KEY_VALUE.search(text):
         return Located(PostgresLocator(text))
     if _LIKE_A_DSN.match(text):

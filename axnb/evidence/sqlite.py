@@ -283,6 +283,8 @@ def _refuse_non_database(path: Path) -> None:
         size = path.stat().st_size
         if path.is_dir():
             raise NotALogError(f"{path} is a folder; name the database file in it.")
+        if not path.is_file():
+            raise NotALogError(f"{path} is no file.")
         with path.open("rb") as file:
             head = file.read(16)
     except FileNotFoundError:

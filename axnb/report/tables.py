@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,7 @@ def _row(c: ConversationTriage) -> dict[str, Any]:
 def write_csv(triage: Triage, path: Path) -> None:
     """Write the table as CSV; text that a spreadsheet would run as a formula is quoted."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(_SCHEMA.names)
     for c in triage.conversations:
         writer.writerow([cell(v) if isinstance(v, str) else v for v in _row(c).values()])
@@ -89,5 +90,6 @@ def write_parquet(triage: Triage, path: Path) -> None:
         pq.write_table(table(triage), aside)
         os.replace(aside, path)
     except OSError as err:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):
+            aside.unlink()
         raise AxnbError(f"{path} cannot be written: {err.strerror}.") from err

@@ -9,7 +9,7 @@ from pathlib import Path
 from axnb.ax.behaviour import Harness
 from axnb.ax.versions import G5_OR_G5B, GENERATIONS
 from axnb.result import SIGNS
-from axnb.text import count, cut_middle, safe
+from axnb.text import columns, count, cut, cut_middle, pad, safe
 from axnb.triaging import ACTIONS, ConversationTriage, SourceTriage, Triage, UnresolvedCall
 
 WIDTH = 100
@@ -41,7 +41,11 @@ _COLOURS = {"ok": "32", "failed": "31", "inconclusive": "33", "not-run": "90"}
 def render_triage(triage: Triage, *, everything: bool = False, colour: bool = False) -> str:
     """The whole triage as text, without a line end."""
     lines = [*_heads(triage), "", *_verdict(triage, colour)]
-    if triage.verdict != "ok" or everything:
+    if (
+        triage.verdict != "ok"
+        or everything
+        or any(c.action != "nothing" for c in triage.conversations)
+    ):
         for action in ACTIONS:
             chosen = [c for c in triage.conversations if c.action == action]
             if chosen and (everything or action != "nothing"):
@@ -57,11 +61,15 @@ def render_triage(triage: Triage, *, everything: bool = False, colour: bool = Fa
 
 def _heads(triage: Triage) -> list[str]:
     names = [cut_middle(safe(Path(s.locator).name or s.locator), 30) for s in triage.sources]
-    width = max([len("asked as"), *map(len, names)]) + 2
+    width = max([len("asked as"), *map(columns, names)]) + 2
     lines = []
     for source, name in zip(triage.sources, names, strict=True):
         conversations = sum(c.source == source.name for c in triage.conversations)
-        lines.append(f"{name:<{width}} {_kind(source)}   {_counts(source, conversations)}")
+        about = f"{_kind(source)}   {_counts(source, conversations)}"
+        first, *rest = (
+            [about] if columns(about) < WIDTH - width else _split(about, WIDTH - width - 1)
+        )
+        lines += [f"{pad(name, width)} {first}", *(f"{'':<{width}} {line}" for line in rest)]
         lines += [
             f"{'':<{width}} {line}" for n in source.notes for line in _split(n, WIDTH - width)
         ]
@@ -150,6 +158,10 @@ def _sentences(triage: Triage) -> list[str]:
             verb = "is" if does[word] == 1 else "are"
             found.append(f"{does[word]:,} of {count(total, 'conversation')} {verb} {sentence}.")
     found += _unresolved_sentence(triage)
+    questions = sum(len(c.question_steps) for c in triage.conversations)
+    if questions:
+        verb = "waits" if questions == 1 else "wait"
+        found.append(f"{count(questions, 'question')} {verb} for a person.")
     found += [i for source in triage.sources for i in source.incomplete]
     rejected = sum(source.rejected for source in triage.sources)
     if rejected:
@@ -189,9 +201,9 @@ def _group(
     if action in ("do-not-touch", "nothing") and not everything:
         names = [cut_middle(safe(c.conversation_id), _ID_WIDTH) for c in chosen[:_FEW]]
         more = f", … {len(chosen) - _FEW:,} more (--all)" if len(chosen) > _FEW else ""
-        return [*lines, f"  {', '.join(names)}{more}"]
+        return [*lines, cut(f"  {', '.join(names)}{more}", WIDTH)]
     shown = chosen if everything else chosen[:20]
-    width = max(len(cut_middle(safe(c.conversation_id), _ID_WIDTH)) for c in shown) + 3
+    width = max(columns(cut_middle(safe(c.conversation_id), _ID_WIDTH)) for c in shown) + 3
     for conversation in shown:
         lines += _conversation(conversation, width)
     if len(chosen) > len(shown):
@@ -215,7 +227,7 @@ def _reason(triage: Triage, action: str, chosen: Sequence[ConversationTriage]) -
 
 
 def _conversation(c: ConversationTriage, width: int) -> list[str]:
-    name = f"  {cut_middle(safe(c.conversation_id), _ID_WIDTH):<{width}}"
+    name = f"  {pad(cut_middle(safe(c.conversation_id), _ID_WIDTH), width)}"
     if c.unresolved and c.action != "do-not-touch":
         lines = [_call(call) for call in c.unresolved[:4]]
         if len(c.unresolved) > 4:
@@ -226,7 +238,7 @@ def _conversation(c: ConversationTriage, width: int) -> list[str]:
         ]
     else:
         lines = [f"{_step(c.last_step)}   {_last(c)}"]
-    head, *rest = (line[: WIDTH - width - 2] for line in lines)
+    head, *rest = (cut(line, WIDTH - width - 2) for line in lines)
     return [f"{name}{head}".rstrip(), *(f"  {'':{width}}{line}" for line in rest)]
 
 
@@ -259,7 +271,7 @@ def _rejects(triage: Triage) -> list[str]:
     lines = ["", f"{f'ROWS THAT CANNOT BE READ  {len(found):,}':<{WIDTH - 7}}  AX120"]
     for finding in found[:_FEW]:
         name = cut_middle(safe(finding.conversation_id or "(no conversation)"), _ID_WIDTH)
-        lines.append(f"  {name}   {safe(finding.sentence)}"[:WIDTH])
+        lines.append(cut(f"  {name}   {safe(finding.sentence)}", WIDTH))
     if len(found) > _FEW:
         lines.append(f"  … {len(found) - _FEW:,} more")
     return lines
@@ -273,8 +285,17 @@ def _next(triage: Triage) -> list[str]:
     source = next(s for s in triage.sources if s.name == urgent.source)
     log = _quoted(source.locator)
     ids = sorted({i for c in triage.conversations for i in c.findings})
-    commands = [f"axnb show {log} {_quoted(urgent.conversation_id)}"]
+    commands = []
+    if (
+        safe(urgent.conversation_id) == urgent.conversation_id
+        and safe(source.locator) == source.locator
+    ):
+        dashes = "-- " if urgent.conversation_id.startswith("-") else ""
+        commands.append(f"axnb show {log} {dashes}{_quoted(urgent.conversation_id)}")
     commands += [f"axnb explain {ids[0]}"] if ids else []
+    commands = [command for command in commands if columns(command) <= WIDTH - 7]
+    if not commands:
+        return []
     return ["", f"Next:  {commands[0]}", *(f"       {command}" for command in commands[1:])]
 
 

@@ -95,7 +95,7 @@ def choose_target(
         version_from = "log" if names else "default"
     if question.harnesses:
         return Target(generation, question.harnesses, declared=True), version_from
-    harnesses = tuple(Harness.parse(name) for name in seen)
+    harnesses = tuple(Harness.named(name) for name in seen)
     return Target(generation, harnesses, declared=False), version_from
 
 
@@ -204,7 +204,8 @@ def _scope(question: Question, target: Target, sources: Sequence[SourceTriage]) 
     ]
     sentences.append("A log without gaps can still have lost outputs.")
     if not question.ax_version:
-        sentences.append(f"Asked as {target.generation.label}, the newest that the log shows.")
+        shown = "what was read" if any(s.scope for s in sources) else "the log"
+        sentences.append(f"Asked as {target.generation.label}, the newest that {shown} shows.")
     if not question.harnesses:
         sentences.append("Harnesses were taken from the log; others may be registered.")
     return tuple(sentences)

@@ -74,6 +74,7 @@ class Look:
         self._session = session
 
     def sources(self) -> tuple[SourceTriage, ...]:
+        """What was loaded."""
         return tuple(
             SourceTriage(
                 **{
@@ -88,6 +89,7 @@ class Look:
         )
 
     def harnesses(self) -> list[str]:
+        """Owners that the log names, in the order in which they first appear."""
         return [found["harness_id"] for found in ask(self._session, "harnesses")]
 
     def conversations(self) -> dict[Key, dict[str, Any]]:

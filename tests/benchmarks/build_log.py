@@ -58,7 +58,8 @@ _WORD = 8.05
 def _vocabulary() -> list[str]:
     """60,000 words, the common ones many times, some with marks, breaks and other alphabets."""
     rng = random.Random("vocabulary")
-    syllables = [c + v + e for c in "bcdfghklmnprstvw" for v in "aeiou" for e in ("", "n", "r", "s")]
+    ends = ("", "n", "r", "s")
+    syllables = [c + v + e for c in "bcdfghklmnprstvw" for v in "aeiou" for e in ends]
     words = ["".join(rng.choices(syllables, k=rng.randint(1, 4))) for _ in range(60_000)]
     marked = [_marked(rng, word) for word in words]
     return marked + marked[:300] * 60 + marked[:6_000] * 8
@@ -134,35 +135,29 @@ def _arguments(rng: random.Random, make: Callable[[random.Random], Part], nested
     arguments = make(rng) | {"idempotency_key": _token(rng, "op-")}
     if rng.random() < nested:
         arguments["options"] = {
+            "dry_run": False,
             "labels": rng.sample(_vocabulary()[:2_000], 3),
             "retry": {"attempts": rng.randint(1, 5), "backoff": 0.25},
-            "dry_run": False,
         }
-    return _sorted(arguments)
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return value
+    return {key: arguments[key] for key in sorted(arguments)}
 
 
 def _answer(rng: random.Random, shares: Shares) -> tuple[bool, Part]:
     """What a tool answers: is it an error, and the object."""
     chance = rng.random()
     if chance < shares.timed_out:
-        return True, {"error": "context deadline exceeded", "elapsed_ms": rng.randint(1_000, 60_000)}
+        return True, {"elapsed_ms": rng.randint(1_000, 60_000), "error": "deadline exceeded"}
     if chance < shares.timed_out + shares.failed:
         return True, {"error": _text(rng, 90)}
     if chance < 0.3:
         return False, {"id": _token(rng, "r-"), "status": "succeeded"}
     if chance < 0.8:
-        return False, {"output": _text(rng, 950), "exit_code": 0}
+        return False, {"exit_code": 0, "output": _text(rng, 950)}
     items = [
-        {"score": round(rng.uniform(0.01, 1), 6), "title": _text(rng, 70), "url": f"https://example.org/{n}"}
+        {"score": round(rng.uniform(0.01, 1), 6), "title": _text(rng, 70), "url": f"/doc/{n}"}
         for n in range(rng.randint(2, 8))
     ]
-    return False, {"items": _sorted(items), "total": rng.randint(8, 500)}
+    return False, {"items": items, "total": rng.randint(8, 500)}
 
 
 # --- rows ------------------------------------------------------------------------------------

@@ -99,6 +99,13 @@ def test_a_table_that_only_shares_the_name(axnb: Run, tmp_path: Path, name: str)
             assert [kept.rows(f"select count(*) from {t}") for t in tables] == [[(0,)]] * 4
 
 
+def test_the_names_of_a_stranger_do_not_flood_the_screen(axnb: Run, tmp_path: Path) -> None:
+    columns = [f'"\x1b[31m{n}{"x" * 300}"' for n in range(500)]
+    sentence = refused(axnb("triage", _stranger(tmp_path / "log.sqlite", columns)), EXPECTED)
+    assert "\x1b" not in sentence
+    assert len(sentence) < 5000
+
+
 def test_a_table_of_a_server_that_only_shares_the_name(axnb: Run, postgres: PostgresServer) -> None:
     dsn = postgres.create_database()
     with psycopg.connect(dsn) as connection:

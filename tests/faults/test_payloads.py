@@ -217,9 +217,7 @@ NO_NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "spelling", ['{"id":%s}', '{ "id" : %s }', '{"id": %s}', '{"\\u0069d":%s}']
-)
+@pytest.mark.parametrize("spelling", ['{"id":%s}', '{ "id" : %s }', '{"\\u0069d":%s}'])
 def test_digits_survive(case: Case, load: Load, tmp_path: Path, spelling: str) -> None:
     rows = [tool_call(spelling.replace("%s", digits)) for digits in DIGITS]
     load(write(tmp_path, [*rows, ODD_END]))
@@ -227,16 +225,36 @@ def test_digits_survive(case: Case, load: Load, tmp_path: Path, spelling: str) -
     assert arguments(case) == [f'{{"id":{digits}}}' for digits in DIGITS]
 
 
-@pytest.mark.parametrize("spelling", ['{"id":%s}', '{"id": %s}'])
-def test_digits_of_an_operation_id_survive(tmp_path: Path, spelling: str) -> None:
-    rows = [
-        tool_call(spelling.replace("%s", digits), f'"call_{n}"') for n, digits in enumerate(DIGITS)
-    ]
+def test_digits_of_an_operation_id_survive(tmp_path: Path) -> None:
+    spellings = [f'{{"id":{digits}}}' for digits in DIGITS]
+    spellings += [f'{{"id": {digits}}}' for digits in DIGITS]
+    assert operation_ids(tmp_path, spellings) == DIGITS * 2
+
+
+def test_an_operation_id_is_what_lies_at_its_path(tmp_path: Path) -> None:
+    expected = {
+        '{"a":{"id":-0},"id":0}': "0",
+        '{"id":-0,"a":{"id":0}}': "-0",
+        '{"x":"\\"id\\":-0,","id":0}': "0",
+        '{"a":{"id":1},"ID":2}': "call_3",
+        '{"id":"-0"}': "-0",
+        '{"id":"a\\u0000b"}': "a\0b",
+        '{"id":"a\\\\u0000b"}': r"a\u0000b",
+        '{"id":""}': "call_7",
+        '{"id":null}': "call_8",
+    }
+    assert operation_ids(tmp_path, list(expected)) == list(expected.values())
+
+
+def operation_ids(tmp_path: Path, spellings: Sequence[str]) -> list[str]:
+    """Operation ids of calls with these arguments, where `id` is said to hold them."""
+    rows = [tool_call(text, f'"call_{n}"') for n, text in enumerate(spellings)]
     settings = Settings(tools={"pay": Tool("pay", "$.id")})
     with Case(settings=settings) as case:
         load_log(case, locate(str(write(tmp_path, [*rows, ODD_END])), {}).log)
+        assert rejects(case) == []
         query = "select operation_id from tool_calls where tool = 'pay' order by call_position"
-        assert [digits for (digits,) in case.rows(query)] == DIGITS
+        return [name for (name,) in case.rows(query)]
 
 
 @pytest.mark.parametrize("spelling", ['{"id":%s}', '{"id": [%s]}'])

@@ -150,6 +150,17 @@ def test_what_is_not_there_is_refused(axnb: Run, tmp_path: Path) -> None:
     refused(axnb("triage", tmp_path), "folder")
 
 
+def test_a_pipe_is_refused(axnb: Run) -> None:
+    # `axnb triage <(xz -dc log.sqlite.xz)`: there are bytes, and no file to copy.
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, b"SQLite format 3\x00" + bytes(100))
+        os.close(writing)
+        assert "0 bytes" not in refused(axnb("triage", f"/dev/fd/{reading}"))
+    finally:
+        os.close(reading)
+
+
 def test_an_empty_table_is_not_ok(axnb: Run, tmp_path: Path) -> None:
     path = LogBuilder("G8").write_sqlite(tmp_path / "log.sqlite")
     found = triaged(axnb("triage", path, "--json"), 3)
@@ -176,13 +187,6 @@ def test_a_placeholder_among_logs_does_not_hide_them(axnb: Run, tmp_path: Path) 
     found = triaged(result, 3)
     assert [c["conversation_id"] for c in found["conversations"]] == ["c1", "c2"]
     assert found["verdict"] == "inconclusive"
-
-
-def test_two_good_logs_are_both_read(axnb: Run, tmp_path: Path) -> None:
-    paths = [healthy().write_sqlite(tmp_path / f"{name}.sqlite") for name in "ab"]
-    found = triaged(axnb("triage", *paths, "--json"), 0)
-    assert [source["name"] for source in found["sources"]] == ["log", "log-2"]
-    assert len(found["conversations"]) == 4
 
 
 # --- LS-04, LS-05, LS-06: a reader leaves no trace and holds nothing ------------------------------
@@ -230,8 +234,8 @@ def test_a_look_changes_nothing(axnb: Run, tmp_path: Path, name: str) -> None:
     commands: list[Sequence[object]] = [["triage", path, "--json"]]
     if name == "with a foreign -wal":
         commands += [["triage", path, "--wal", choice] for choice in ("apply", "ignore")]
-    if name in ("with -wal and -shm", "with a hot journal"):
-        commands += [["load", path, "--case", tmp_path / "case.duckdb"], ["show", path, "busy"]]
+    if name == "with -wal and -shm":
+        commands += [["load", path, "--case", tmp_path / "case.duckdb"], ["show", path, "c1"]]
     for command in commands:
         assert axnb(*command).exit_code in (0, 1, 2, 3), command
         assert fingerprint(folder) == before, command
@@ -439,7 +443,7 @@ MISFITS: dict[str, Callable[[Path], Path]] = {
 
 
 #: Those of which both readings are tried.
-BOTH_WAYS = ("of another log", "of the day before", "that -shm does not know", "of garbage")
+BOTH_WAYS = ("of another log", "of the day before", "of garbage")
 
 
 @pytest.mark.parametrize("name", MISFITS)
@@ -791,9 +795,6 @@ DRIFTS: dict[str, Drift] = {
     "steps as REAL": lambda r: replace(r, step=float(r.step)),
     "steps as BLOB": lambda r: replace(r, step=str(r.step).encode()),
     "payloads as BLOB": lambda r: replace(r, payload=r.payload.encode()),
-    "every second payload as BLOB": lambda r: (
-        replace(r, payload=r.payload.encode()) if r.step % 2 else r
-    ),
     "steps of all classes": lambda r: replace(r, step=_CLASSES[min(r.step, 3)](r.step)),
     "everything as BLOB": lambda r: StoredRow(
         r.conversation_id.encode(), str(r.step).encode(), r.payload.encode()
@@ -841,8 +842,10 @@ STEPS: dict[str, list[tuple[Any, int]]] = {
 }
 
 
-@pytest.mark.parametrize("stored", ["text", "blob"])
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [(name, "text") for name in STEPS] + [("the largest", "blob"), ("the smallest", "blob")],
+)
 def test_every_whole_number_is_a_step(
     case: Case, load: Load, tmp_path: Path, name: str, stored: str
 ) -> None:
@@ -939,6 +942,8 @@ def test_odd_file_names(axnb: Run, tmp_path: Path) -> None:
     paths = [healthy().write_sqlite(tmp_path / name) for name in names]
     found = triaged(axnb("triage", "--json", "--", *paths), 0)
     assert [source["read"] for source in found["sources"]] == [8] * len(names)
+    assert [source["name"] for source in found["sources"]][:3] == ["log", "log-10", "log-2"]
+    assert len(found["conversations"]) == 2 * len(names)
 
 
 def test_a_file_name_that_is_no_text(axnb: Run, tmp_path: Path) -> None:

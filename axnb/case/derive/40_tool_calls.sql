@@ -58,6 +58,7 @@ from every_call k
 left join operation_ids o on o."row" = k."row" and o.part = k.part
 left join tool_rules s on s.tool = k.tool
 left join (
-    select conversation_id, question_id, max_by(outcome, position) as outcome
+    select conversation_id, turn, question_id, max_by(outcome, position) as outcome
     from questions where source = $source group by all
-) q on q.conversation_id = k.conversation_id and q.question_id = k.call_id and k.call_id <> '';
+) q on q.conversation_id = k.conversation_id and q.turn = k.turn
+    and q.question_id = k.call_id and k.call_id <> '';
