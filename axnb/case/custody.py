@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 import tempfile
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -41,7 +41,12 @@ def _parts(database: Path) -> list[Path]:
 
 
 def _digests(paths: list[Path]) -> Digests:
-    return {_shown(path): file_digest(path) for path in paths}
+    found = {}
+    for path in paths:
+        # A journal comes and goes with each write: one that has gone is missing from the digests.
+        with suppress(FileNotFoundError):
+            found[_shown(path)] = file_digest(path)
+    return found
 
 
 def _shown(path: Path) -> str:
@@ -100,6 +105,8 @@ class PrivateCopy:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _copy(self) -> None:
+        if not self.source.exists():
+            raise UnavailableError(f"{self.source} does not exist.")
         for part in _parts(self.source):
             target = self._folder / part.name
             shutil.copyfile(part, target)

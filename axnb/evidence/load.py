@@ -282,8 +282,7 @@ class _Load:
             "select count(*) from rejects where source = ? and reason = 'damaged'", [self._source]
         ).fetchall()[0][0]
         self._incomplete.append(
-            f"{self._reader.place} has damaged pages: {lost} rows are named by its index and "
-            "cannot be read."
+            f"The log has damaged pages: {lost} rows are named by its index and cannot be read."
         )
 
     def _land_executions(self) -> tuple[int, int]:

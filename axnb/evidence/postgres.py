@@ -146,7 +146,7 @@ class PostgresReader:
         )
         if hidden:
             self.incomplete.append(
-                f"{self.place} is under row-level security: a policy may hide rows from this role."
+                "The log is under row-level security: a policy may hide rows from this role."
             )
 
     def _describe(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def check_wal(copy: Path, choice: str | None, place: str) -> list[str]:
         if not _is_wal_mode(copy):
             return []
         return [
-            f"{place} is in WAL mode and came without its -wal: the newest commits may be missing."
+            "The log is in WAL mode and came without its -wal: the newest commits may be missing."
         ]
     problem = _mismatch(copy, wal)
     doubt = None
@@ -50,10 +50,10 @@ def check_wal(copy: Path, choice: str | None, place: str) -> list[str]:
         for suffix in ("-wal", "-shm"):
             copy.with_name(copy.name + suffix).unlink(missing_ok=True)
     if problem is not None:
-        return [f"{place} does not fit the -wal beside it ({problem}); read with --wal {choice}."]
+        return [f"The log does not fit the -wal beside it ({problem}); read with --wal {choice}."]
     if choice == "ignore":
-        return [f"{place} was read without its -wal (--wal ignore)."]
-    return [f"{place}: {doubt}."] if doubt is not None else []
+        return ["The log was read without its -wal (--wal ignore)."]
+    return [f"{doubt}."] if doubt is not None else []
 
 
 def _is_wal_mode(database: Path) -> bool:
@@ -144,7 +144,7 @@ def _read_both_ways(copy: Path) -> tuple[str | None, str | None]:
     if vanished:
         gone = len({key[0] for key in vanished})
         return None, (
-            f"with its -wal {gone} conversation(s) are gone: they were deleted, or the -wal is "
+            f"With its -wal {gone} conversations of the log are gone: they were deleted, or the -wal is "
             "older than the database; --wal ignore shows them"
         )
     return None, None

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from axnb.errors import AxnbError
+from axnb.errors import AxnbError, UsageError
 
 #: Seconds that one cell may take.
 CELL_TIMEOUT = 3600
@@ -21,12 +21,19 @@ def run_notebook(notebook: Path, output: Path, parameters: Mapping[str, Any]) ->
     """Execute `notebook` with `parameters` and write it to `output`.
 
     Returns whether all cells ran; False if one raised, as the last one does for a verdict that is
-    not ok. Raises AxnbError if the notebook could not be run or written.
+    not ok. Raises UsageError for a parameter that the notebook does not declare, AxnbError if it
+    could not be run or written.
     """
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
     logging.getLogger("papermill").setLevel(logging.WARNING)
+    # An undeclared name would be executed as code.
+    declared = papermill.inspect_notebook(str(notebook))
+    if unknown := sorted(parameters.keys() - declared.keys()):
+        raise UsageError(
+            f"{notebook.name} has no parameter {unknown[0]!r:.40}; it has {', '.join(declared)}."
+        )
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="axnb-notebook-") as folder:
         aside = Path(folder, output.name)

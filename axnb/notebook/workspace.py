@@ -155,20 +155,18 @@ def open_triage(
 ) -> TriageWorkspace:
     """Load a log and triage it. Raises UsageError for a value that cannot be meant."""
     started, clock = datetime.now(UTC), time.monotonic()
-    refuse_secret("source", source)
-    for name, value in (("conversation", conversation), ("source", source)):
-        if value == "None":
-            raise UsageError(f"the parameter {name} is the text 'None'; leave it empty instead.")
     chosen = {
         "source": source,
         "out": out,
         "ax_version": ax_version,
-        "harnesses": list(harnesses),
+        "harnesses": harnesses,
         "conversation": conversation,
         "case": case,
         "settings": settings,
         "accept_inconclusive": accept_inconclusive,
     }
+    _check_types(chosen)
+    refuse_secret("source", source)
     opened = Case(case or None, Settings.read(Path(settings) if settings else None))
     only = conversation if conversation and not case else None
     loaded = load(opened, [source] if source else [], LoadOptions(conversation=only))
@@ -177,6 +175,20 @@ def open_triage(
         opened, Question(ax_version or None, named), [conversation] if conversation else []
     )
     return TriageWorkspace(opened, answer, chosen, started, time.monotonic() - clock)
+
+
+def _check_types(chosen: dict[str, Any]) -> None:
+    """Papermill hands on what YAML makes of a value: a number for 007, a text for a list."""
+    for name, value in chosen.items():
+        if name == "accept_inconclusive":
+            fits, wanted = isinstance(value, bool), "true or false"
+        elif name == "harnesses":
+            fits = isinstance(value, (list, tuple)) and all(isinstance(v, str) for v in value)
+            wanted = "a list of texts"
+        else:
+            fits, wanted = isinstance(value, str) and value != "None", "a text (empty for none)"
+        if not fits:
+            raise UsageError(f"the parameter {name} takes {wanted}, not {value!r:.40}.")
 
 
 def refuse_secret(name: str, value: str) -> None:

@@ -293,7 +293,6 @@ def _logged(size: int) -> Callable[[Path], bool]:
 
 
 MOMENTS: dict[str, Callable[[Path], None]] = {
-    "before the commit": _kill_before_commit,
     "commit begun": _kill_when(_logged(1)),
     "checkpoint begun": _kill_when(_grown),
 }
@@ -301,6 +300,7 @@ MORE_MOMENTS: dict[str, Callable[[Path], None]] = {
     "first rows": _kill_at_rows(1),
     "half of the rows": _kill_at_rows(10_000),
     "all rows": _kill_at_rows(20_000),
+    "before the commit": _kill_before_commit,
     "commit at 3 MB": _kill_when(_logged(3 << 20)),
     "commit at 6 MB": _kill_when(_logged(6 << 20)),
     "commit at 8 MB": _kill_when(_logged(8 << 20)),
