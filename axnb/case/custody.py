@@ -109,7 +109,11 @@ class PrivateCopy:
             raise UnavailableError(f"{self.source} does not exist.")
         for part in _parts(self.source):
             target = self._folder / part.name
-            shutil.copyfile(part, target)
+            try:
+                shutil.copyfile(part, target)
+            except FileNotFoundError:
+                # A journal that was there a moment ago: somebody writes.
+                raise self._changed(part.name) from None
             os.chmod(target, 0o600)
 
     def _back_up(self) -> None:
@@ -149,7 +153,10 @@ class PrivateCopy:
             name for name in after.keys() | before.keys() if after.get(name) != before.get(name)
         )
         if moved:
-            raise SourceChangedError(
-                f"{self.source} changed while it was read ({', '.join(moved)}): stop its writer, "
-                "or use --live to take a backup of a database in use."
-            )
+            raise self._changed(", ".join(moved))
+
+    def _changed(self, what: str) -> SourceChangedError:
+        return SourceChangedError(
+            f"{self.source} changed while it was read ({what}): stop its writer, or use --live to "
+            "take a backup of a database in use."
+        )

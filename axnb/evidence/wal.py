@@ -144,8 +144,8 @@ def _read_both_ways(copy: Path) -> tuple[str | None, str | None]:
     if vanished:
         gone = len({key[0] for key in vanished})
         return None, (
-            f"With its -wal {gone} conversations of the log are gone: they were deleted, or the -wal is "
-            "older than the database; --wal ignore shows them"
+            f"With its -wal {gone} conversations of the log are gone: they were deleted, or the "
+            "-wal is older than the database; --wal ignore shows them"
         )
     return None, None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from axnb.errors import AxnbError, UsageError
+from axnb.notebook.parameters import refuse_secrets
 
 #: Seconds that one cell may take.
 CELL_TIMEOUT = 3600
@@ -27,6 +29,7 @@ def run_notebook(notebook: Path, output: Path, parameters: Mapping[str, Any]) ->
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
+    refuse_secrets(parameters)
     logging.getLogger("papermill").setLevel(logging.WARNING)
     # An undeclared name would be executed as code.
     declared = papermill.inspect_notebook(str(notebook))
@@ -78,11 +81,21 @@ def _move(aside: Path, output: Path) -> None:
     """Put the executed notebook in place: copied beside it, to the disk, then renamed."""
     beside = output.with_name(f".{output.name}.{os.getpid()}")
     try:
-        with beside.open("wb") as file:
-            file.write(aside.read_bytes())
+        with beside.open("w", encoding="utf-8") as file:
+            file.write(_without_paths(aside.read_text(encoding="utf-8")))
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, output)
     except OSError as err:
         beside.unlink(missing_ok=True)
         raise AxnbError(f"{output} cannot be written: {err.strerror}.") from err
+
+
+def _without_paths(text: str) -> str:
+    """The notebook without the folders of this machine, which papermill writes into it."""
+    notebook = json.loads(text)
+    about = notebook["metadata"].get("papermill", {})
+    for name in ("input_path", "output_path"):
+        if about.get(name):
+            about[name] = Path(about[name]).name
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"

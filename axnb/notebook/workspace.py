@@ -10,19 +10,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from axnb import __version__
 from axnb.ax.behaviour import Harness
 from axnb.case.case import Case
-from axnb.errors import UsageError, VerdictError
+from axnb.errors import VerdictError
 from axnb.evidence.load import LoadOptions
 from axnb.loading import load
+from axnb.notebook.parameters import check_types, refuse_secrets
 from axnb.report.html import write_report
 from axnb.report.tables import frame
 from axnb.report.terminal import render_triage
 from axnb.result import EXIT_CODES, Result
 from axnb.settings import Settings
+from axnb.text import safe
 from axnb.triaging import Question, Triage, UnresolvedCall, triage
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class TriageWorkspace:
         """One row a conversation that needs attention; all of them if none does."""
         found = frame(self.triage)
         needing = found[found.action != "nothing"]
-        return (needing if len(needing) else found).drop(columns="source").reset_index(drop=True)
+        shown = needing if len(needing) else found
+        return _safe(shown.drop(columns="source").reset_index(drop=True))
 
     def unresolved_calls(self) -> pandas.DataFrame:
         """Calls whose outcome the log does not tell, with the id to read them back by."""
@@ -66,7 +68,7 @@ class TriageWorkspace:
             for c in self.triage.conversations
             for call in c.unresolved
         ]
-        return pd.DataFrame(rows, columns=columns).astype({"step": "Int64"})
+        return _safe(pd.DataFrame(rows, columns=columns).astype({"step": "Int64"}))
 
     def findings(self) -> pandas.DataFrame:
         """What was found, a row each."""
@@ -77,7 +79,7 @@ class TriageWorkspace:
             for f in self.triage.findings
         ]
         columns = ["id", "name", "severity", "conversation_id", "step", "sentence"]
-        return pd.DataFrame(rows, columns=columns).astype({"step": "Int64"})
+        return _safe(pd.DataFrame(rows, columns=columns).astype({"step": "Int64"}))
 
     def sources(self) -> pandas.DataFrame:
         """What was read, with its custody."""
@@ -165,8 +167,8 @@ def open_triage(
         "settings": settings,
         "accept_inconclusive": accept_inconclusive,
     }
-    _check_types(chosen)
-    refuse_secret("source", source)
+    refuse_secrets(chosen)
+    check_types(chosen)
     opened = Case(case or None, Settings.read(Path(settings) if settings else None))
     only = conversation if conversation and not case else None
     loaded = load(opened, [source] if source else [], LoadOptions(conversation=only))
@@ -177,37 +179,15 @@ def open_triage(
     return TriageWorkspace(opened, answer, chosen, started, time.monotonic() - clock)
 
 
-def _check_types(chosen: dict[str, Any]) -> None:
-    """Papermill hands on what YAML makes of a value: a number for 007, a text for a list."""
-    for name, value in chosen.items():
-        if name == "accept_inconclusive":
-            fits, wanted = isinstance(value, bool), "true or false"
-        elif name == "harnesses":
-            fits = isinstance(value, (list, tuple)) and all(isinstance(v, str) for v in value)
-            wanted = "a list of texts"
-        else:
-            fits, wanted = isinstance(value, str) and value != "None", "a text (empty for none)"
-        if not fits:
-            raise UsageError(f"the parameter {name} takes {wanted}, not {value!r:.40}.")
-
-
-def refuse_secret(name: str, value: str) -> None:
-    """Parameters are stored in the notebook, twice: a password must not be one."""
-    try:
-        secret = "://" in value and urlsplit(value).password is not None
-    except ValueError:
-        secret = True
-    if secret or "password=" in value.replace(" ", ""):
-        raise UsageError(
-            f"the parameter {name} holds a password; name an environment variable that holds the "
-            "DSN instead."
-        )
+def _safe(table: pandas.DataFrame) -> pandas.DataFrame:
+    """A table in which no text of a stranger moves a cursor or hides a letter."""
+    return table.map(lambda value: safe(value) if isinstance(value, str) else value)
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "–"
-    return "–" if value == "" else str(value)
+    if isinstance(value, (list, tuple)):
+        return safe(", ".join(map(str, value))) or "–"
+    return "–" if value == "" else safe(str(value))
 
 
 def _user() -> str:
