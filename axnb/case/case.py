@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from axnb.errors import CaseError, CaseLockedError
+from axnb.errors import CaseError, CaseLockedError, UsageError
 from axnb.settings import Settings
 
 if TYPE_CHECKING:
@@ -65,6 +65,9 @@ class Case:
     """
 
     def __init__(self, path: Path | str | None = None, settings: Settings | None = None) -> None:
+        if path is not None and ":/" in str(path):
+            # An address in the wrong place may hold a password: it is not repeated.
+            raise UsageError("a case is a file, and not an address.")
         self.path = Path(path) if path is not None else None
         self.settings = settings or Settings.read()
         self._spill = Path(tempfile.mkdtemp(prefix="axnb-spill-", dir=self.settings.scratch))

@@ -44,7 +44,7 @@ def _digests(paths: list[Path]) -> Digests:
     found = {}
     for path in paths:
         # A journal comes and goes with each write: one that has gone is missing from the digests.
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, IsADirectoryError):
             found[_shown(path)] = file_digest(path)
     return found
 

@@ -38,10 +38,20 @@ create table if not exists events (
     shape varchar not null,           -- what the row's keys say of its generation; see ax/rows
     route varchar not null,           -- fast or careful: which reader decoded it
     content_count integer not null,   -- messages or steps in the row
-    contents struct(
+    -- The first part of the row; hardly a row has more. Read them through `parts`.
+    kind varchar,
+    "role" varchar,
+    call_id varchar,
+    tool varchar,
+    is_error boolean,
+    signal varchar,
+    decision varchar,
+    "value" varchar,                  -- text, arguments or result where the payload does not say it
+    size bigint,
+    more_parts struct(
         kind varchar, "role" varchar, call_id varchar, tool varchar, is_error boolean,
-        signal varchar, decision varchar, value varchar, size bigint
-    )[] not null,                     -- the row's parts in order; read them through `parts`
+        signal varchar, decision varchar, "value" varchar, size bigint
+    )[],
     payload varchar not null,         -- the original text
     digest blob not null              -- sha256 of the original text
 );
@@ -100,34 +110,34 @@ select
     step,
     position,
     part,
-    c.kind,
-    c."role",
-    c.call_id,
-    c.tool,
-    c.is_error,
-    c.signal,
-    c.decision,
-    c.size,
+    kind,
+    "role",
+    call_id,
+    tool,
+    is_error,
+    signal,
+    decision,
+    size,
     case
-        when c.kind in ('tool_call', 'tool_result') then null
-        when route = 'careful' then c.value
-        when c.kind = 'text' and shape in ('exec', 'G5', 'G6')
+        when kind in ('tool_call', 'tool_result') then null
+        when route = 'careful' then "value"
+        when kind = 'text' and shape in ('exec', 'G5', 'G6')
             then coalesce(json_extract_string(payload, '$.messages[0].content.text.text'), '')
-        when c.kind = 'text' then coalesce(json_extract_string(payload, '$.steps[0].content.content[0].text.text'), '')
-        when c.kind = 'thought' and shape in ('exec', 'G5', 'G6')
+        when kind = 'text' then coalesce(json_extract_string(payload, '$.steps[0].content.content[0].text.text'), '')
+        when kind = 'thought' and shape in ('exec', 'G5', 'G6')
             then coalesce(json_extract_string(payload, '$.messages[0].content.thought.summary[0].text.text'), '')
-        when c.kind = 'thought' then coalesce(json_extract_string(payload, '$.steps[0].thought.summary[0].text.text'), '')
+        when kind = 'thought' then coalesce(json_extract_string(payload, '$.steps[0].thought.summary[0].text.text'), '')
     end as "text",
     case
-        when c.kind <> 'tool_call' then null
-        when route = 'careful' then c.value
+        when kind <> 'tool_call' then null
+        when route = 'careful' then "value"
         when shape in ('exec', 'G5', 'G6')
             then cast(json_extract(payload, '$.messages[0].content.tool_call.function_call.arguments') as varchar)
         else cast(json_extract(payload, '$.steps[0].tool_call.function_call.arguments') as varchar)
     end as arguments,
     case
-        when c.kind <> 'tool_result' then null
-        when route = 'careful' then c.value
+        when kind <> 'tool_result' then null
+        when route = 'careful' then "value"
         when shape in ('exec', 'G5', 'G6')
             then cast(json_extract(payload, '$.messages[0].content.tool_result.function_result.response') as varchar)
         else cast(
@@ -138,8 +148,17 @@ select
         )
     end as result
 from (
-    select *, unnest(contents) as c, generate_subscripts(contents, 1) as part
+    select * exclude (more_parts), 1::bigint as part
     from events
+    where kind is not null
+    union all by name
+    select * exclude (p), unnest(p)
+    from (
+        select source, "row", conversation_id, step, position, route, shape, payload,
+            unnest(more_parts) as p, generate_subscripts(more_parts, 1) + 1 as part
+        from events
+        where more_parts is not null
+    )
 );
 
 -- A turn: from an input to its end.

@@ -10,10 +10,9 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import islice
 from typing import Any
 
 import duckdb
@@ -25,6 +24,7 @@ from axnb.case.case import run_sql
 from axnb.evidence.reader import MAX_ROW_BYTES, OddRow
 
 _CHUNK = 2000
+_CHUNK_BYTES = 16 << 20
 _PART = pa.struct(
     [
         ("kind", pa.string()),
@@ -107,41 +107,29 @@ class CarefulRow:
     digest: bytes | None = None
 
 
-def place_odd_rows(found: Iterable[OddRow]) -> list[CarefulRow]:
+def place_odd_rows(found: Iterable[OddRow]) -> Iterator[CarefulRow]:
     """Read the keys of odd rows, and put them where AX's `ORDER BY` puts them.
 
     SQLite sorts NULL before numbers, numbers before text, text before blobs; AX reads the rows in
     that order whatever their number means to a person.
     """
-    odd = list(found)
-    ranks = {
-        (step_class, step): rank
-        for rank, (step_class, step) in enumerate(
-            sorted({(o.step_class, o.step or "") for o in odd})
+    for odd in found:
+        step, problem = _read_step(odd)
+        conversation_id, id_problem = _read_id(odd)
+        if odd.problem is not None:
+            problem = ("damaged", odd.problem)
+        yield CarefulRow(
+            row=odd.row,
+            conversation_id=conversation_id,
+            step=step,
+            key_text=f"{odd.id_class},{odd.step_class},{odd.payload_class}",
+            position=_position(odd, step),
+            visible=odd.id_class == "text",
+            payload=odd.payload,
+            size=odd.size,
+            problem=problem or id_problem,
+            digest=odd.digest,
         )
-    }
-    placed = []
-    for o in odd:
-        step, problem = _read_step(o)
-        rank = ranks[(o.step_class, o.step or "")]
-        conversation_id, id_problem = _read_id(o)
-        if o.problem is not None:
-            problem = ("damaged", o.problem)
-        placed.append(
-            CarefulRow(
-                row=o.row,
-                conversation_id=conversation_id,
-                step=step,
-                key_text=f"{o.id_class},{o.step_class},{o.payload_class}",
-                position=_position(o, step, rank),
-                visible=o.id_class == "text",
-                payload=o.payload,
-                size=o.size,
-                problem=problem or id_problem,
-                digest=o.digest,
-            )
-        )
-    return placed
 
 
 def _read_id(odd: OddRow) -> tuple[str | None, tuple[str, str] | None]:
@@ -175,11 +163,13 @@ def _whole_number(odd: OddRow) -> int | None:
     return int(text) if _DIGITS.fullmatch(text) else None
 
 
-def _position(odd: OddRow, step: int | None, rank: int) -> int:
+def _position(odd: OddRow, step: int | None) -> int:
     if odd.step_class == "null":
         return -(2**62)
     if odd.step_class not in ("integer", "real"):
-        return 2**62 + rank
+        # Text and blobs come after all numbers, in the order of their bytes: the first seven tell.
+        head = (odd.step or "").encode()[:7].ljust(7, b"\0")
+        return 2**62 + (2**60 if odd.step_class == "blob" else 0) + int.from_bytes(head, "big")
     if step is not None:
         return max(-(2**62) + 1, min(2**62 - 1, step))
     number = float(odd.step or "0")
@@ -199,8 +189,15 @@ class CarefulPath:
 
     def take(self, careful: Iterable[CarefulRow]) -> None:
         """Decode and write rows, in chunks that fit the memory."""
-        iterator = iter(careful)
-        while chunk := list(islice(iterator, _CHUNK)):
+        chunk: list[CarefulRow] = []
+        size = 0
+        for row in careful:
+            chunk.append(row)
+            size += row.size if row.payload is not None else 0
+            if len(chunk) >= _CHUNK or size >= _CHUNK_BYTES:
+                self._write(chunk)
+                chunk, size = [], 0
+        if chunk:
             self._write(chunk)
 
     def take_refused(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from axnb.errors import NotALogError
+from axnb.text import cut_middle
 
 LOG_TABLE = "conversation_log"
 EXECUTION_TABLE = "execution_log"
@@ -53,7 +54,7 @@ def recognise(
     if not {"conversation_id", "payload"} <= columns or not numbers:
         raise NotALogError(
             f"{place} has a table conversation_log that is not AX's: expected {_EXPECTED}; "
-            f"found {', '.join(log)}."
+            f"found {_names(log)}."
         )
     notes = []
     if len(numbers) == 2:
@@ -67,14 +68,14 @@ def recognise(
     checkpointd = {"session_id", "session_step"} <= columns
     known = {"conversation_id", "payload", "seq", "step", "session_id", "session_step"}
     if extra := [name for name in log if name not in known]:
-        notes.append(f"conversation_log has columns that axnb does not know: {', '.join(extra)}.")
+        notes.append(f"conversation_log has columns that axnb does not know: {_names(extra)}.")
     if "event_log" in tables:
         notes.append("A table event_log of a generation before G3 lies beside the log; not read.")
     executions = tables.get(EXECUTION_TABLE)
     if executions is not None and not {"exec_id", "payload", "timestamp"} <= set(executions):
         notes.append(
             "execution_log is not AX's: expected exec_id, payload, timestamp; found "
-            f"{', '.join(executions)}. It was not read."
+            f"{_names(executions)}. It was not read."
         )
         executions = None
     return Layout(
@@ -95,7 +96,13 @@ def _no_log(place: str, tables: Mapping[str, Sequence[str]], if_empty: str) -> N
         )
     if not tables:
         return NotALogError(f"{place} has no tables at all{if_empty}.")
-    names = ", ".join(sorted(tables)[:8])
     return NotALogError(
-        f"{place} has no table conversation_log (expected {_EXPECTED}); it has {names}."
+        f"{place} has no table conversation_log (expected {_EXPECTED}); it has "
+        f"{_names(sorted(tables))}."
     )
+
+
+def _names(names: Sequence[str]) -> str:
+    """Some names of a stranger's, each of them short."""
+    shown = ", ".join(cut_middle(name, 40) for name in names[:12])
+    return f"{shown}, … {len(names) - 12} more" if len(names) > 12 else shown

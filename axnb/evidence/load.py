@@ -16,7 +16,7 @@ import pyarrow as pa
 from axnb.ax import protojson, schemas
 from axnb.case.case import Case, run_sql
 from axnb.case.derive import derive
-from axnb.errors import CancelledError, DamagedError, SourceError
+from axnb.errors import AxnbError, CancelledError, DamagedError, SourceError
 from axnb.evidence.careful import CarefulPath, place_odd_rows
 from axnb.evidence.locators import PostgresLocator, SqliteLocator
 from axnb.evidence.reader import LogReader
@@ -108,6 +108,11 @@ def load_log(
                 if after is not None:
                     after(session, source)
                 return source
+        except duckdb.OutOfMemoryException as err:
+            raise AxnbError(
+                f"the log needs more memory than {case.settings.memory_limit}: raise memory_limit "
+                "in axnb.toml."
+            ) from err
         except CancelledError:
             # Each try takes a new snapshot and starts over: parts of two would fit no moment.
             if pause is None:
@@ -258,15 +263,18 @@ class _Load:
 
     def _counted(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         read = 0
-        try:
-            for batch in batches:
-                read += batch.num_rows
-                if self._progress is not None:
-                    self._progress(read)
-                yield batch
-        except Exception as err:
-            self._source_error = self._reader.translated(err)
-            raise self._source_error from err
+        while True:
+            try:
+                batch = next(batches, None)
+            except Exception as err:
+                self._source_error = self._reader.translated(err)
+                raise self._source_error from err
+            if batch is None:
+                return
+            read += batch.num_rows
+            if self._progress is not None:
+                self._progress(read)
+            yield batch
 
     def _recover(self) -> None:
         """A damaged page ends every scan; row by row, what lies outside of it can be read.

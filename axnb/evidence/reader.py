@@ -12,7 +12,7 @@ from axnb.errors import SourceError
 from axnb.evidence.layout import Layout
 
 #: Larger rows go one at a time, so that a batch of them cannot fill the memory.
-MAX_FAST_BYTES = 1 << 20
+MAX_FAST_BYTES = 64 << 10
 
 #: Larger rows are kept by reference: size and digest, but no content and no prediction.
 MAX_ROW_BYTES = 64 << 20

@@ -6,8 +6,10 @@ way, and every other row is handed on value by value.
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,8 @@ from axnb.evidence.reader import MAX_FAST_BYTES, MAX_ROW_BYTES, ExecutionRow, Od
 from axnb.evidence.wal import check_wal
 
 _MAGIC = b"SQLite format 3\x00"
-_BATCH_ROWS = 8192
+# Times the size of a usual row at most, this is what a batch takes of the memory.
+_BATCH_ROWS = 2048
 
 
 class SqliteReader:
@@ -187,9 +190,23 @@ class SqliteReader:
         if conversation is not None:
             where = f"({where}) and cast(conversation_id as blob) = cast(? as blob)"
             values = (conversation,)
-        yield from map(_odd_row, self._query(f"{sql} where {where}", values))
+        try:
+            for found in self._connection.execute(f"{sql} where {where}", values):
+                yield self._with_digest(_odd_row(found))
+        except sqlite3.DatabaseError as err:
+            raise self.translated(err) from err
         for row in rows:
             yield from map(_odd_row, self._query(f"{sql} where rowid = ?", (row,)))
+
+    def _with_digest(self, odd: OddRow) -> OddRow:
+        """A row that is too large to be handed on, with the digest of what lies in the file."""
+        if odd.size <= MAX_ROW_BYTES or self._table != LOG_TABLE:
+            return odd
+        digest = hashlib.sha256()
+        with self._connection.blobopen(LOG_TABLE, "payload", odd.row, readonly=True) as blob:
+            while piece := blob.read(1 << 20):
+                digest.update(piece)
+        return replace(odd, digest=digest.digest())
 
     def recovered_rows(self) -> Iterator[OddRow]:
         """Every row, one at a time, from a table with damaged pages.

@@ -21,7 +21,7 @@ class Pages:
     def __init__(self, path: Path) -> None:
         self.path = path
         with closing(sqlite3.connect(path)) as connection:
-            ((self.size,),) = connection.execute("pragma page_size").fetchall()
+            self.size: int = connection.execute("pragma page_size").fetchone()[0]
             self.roots = dict(connection.execute("select name, rootpage from sqlite_master"))
 
     def __len__(self) -> int:

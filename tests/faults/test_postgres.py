@@ -195,7 +195,7 @@ def test_every_type_of_payload(
     assert (contents(case), states(case)) == expected
 
 
-@pytest.mark.parametrize("kind", ["bigint", "text", "numeric"])
+@pytest.mark.parametrize("kind", ["bigint", "text"])
 def test_every_type_of_step(
     case: Case, load: Load, dsn: str, route: Route, expected: Expected, kind: str
 ) -> None:
@@ -499,7 +499,12 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long axnb waited between attempts; it is not made to wait for real."""
     waited: list[float] = []
     sleep = time.sleep
-    monkeypatch.setattr("time.sleep", lambda s: (waited.append(s), sleep(min(s, 0.01)))[0])
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        sleep(min(seconds, 0.01))
+
+    monkeypatch.setattr("time.sleep", wait)
     return waited
 
 
@@ -885,7 +890,7 @@ def test_an_address_in_a_wrong_place_is_not_shown(axnb: Run, tmp_path: Path) -> 
 PASSWORDS = ["p@ss:w/rd \\back", "100% 'sure'", 'say "日本" ?#&=+']
 
 
-@pytest.mark.parametrize("form", ["url", "keys"])
+@pytest.mark.parametrize("form", ["url", pytest.param("keys", marks=pytest.mark.slow)])
 def test_an_odd_password_works_and_stays_out_of_the_case(
     axnb: Run, postgres: PostgresServer, dsn: str, tmp_path: Path, form: str
 ) -> None:

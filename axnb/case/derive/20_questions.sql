@@ -2,14 +2,9 @@
 insert into questions
 with
 confirmations as (
-    select conversation_id, step, position, "row", part, c.call_id as call_id, c.decision as decision
-    from (
-        select conversation_id, step, position, "row", unnest(contents) as c,
-            generate_subscripts(contents, 1) as part
-        from events
-        where source = $source and (contents[1].kind = 'confirmation' or len(contents) > 1)
-    )
-    where c.kind = 'confirmation'
+    select conversation_id, step, position, "row", part, call_id, decision
+    from parts
+    where source = $source and kind = 'confirmation'
 ),
 asked as (
     select p.*, t.turn,

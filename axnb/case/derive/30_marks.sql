@@ -2,26 +2,23 @@
 -- more than equal ids: empty or repeated ids, results without or before their call, another tool's
 -- name. Parameter: $source.
 create or replace temp table marks as
-select
-    e.conversation_id,
-    t.turn,
-    e.step,
-    e.position,
-    e."row",
-    e.part,
-    e.c.kind as kind,
-    e.c.call_id as call_id,
-    e.c.tool as tool,
-    e.c.signal as signal
+select e.conversation_id, t.turn, e.step, e.position, e."row", e.part, e.kind, e.call_id, e.tool,
+    e.signal
 from (
-    select conversation_id, step, position, "row", unnest(contents) as c,
-        generate_subscripts(contents, 1) as part
+    select conversation_id, step, position, "row", 1::bigint as part, kind, call_id, tool, signal
     from events
-    where source = $source
-        and (contents[1].kind in ('tool_call', 'tool_result') or len(contents) > 1)
+    where source = $source and kind in ('tool_call', 'tool_result')
+    union all
+    select conversation_id, step, position, "row", part, p.kind, p.call_id, p.tool, p.signal
+    from (
+        select conversation_id, step, position, "row", unnest(more_parts) as p,
+            generate_subscripts(more_parts, 1) + 1 as part
+        from events
+        where source = $source and more_parts is not null
+    )
+    where p.kind in ('tool_call', 'tool_result')
 ) e
-join placed t on t."row" = e."row"
-where e.c.kind in ('tool_call', 'tool_result');
+join placed t on t."row" = e."row";
 
 create or replace temp table tangled as
 select conversation_id, row_number() over (order by conversation_id) as n

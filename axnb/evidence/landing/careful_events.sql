@@ -1,12 +1,21 @@
 -- Rows of the careful path that decode. Parameter: $source.
-insert into events
+insert into events by name
 select
-    $source, "row", conversation_id, step, position, visible, state, harness_id, config, exec_id,
-    shape, 'careful', content_count,
-    list_transform(contents, lambda c: struct_pack(
-        kind := c.kind, "role" := c."role", call_id := c.call_id, tool := c.tool,
-        is_error := c.is_error,
-        signal := case when c.kind = 'tool_result' then result_signal(c.is_error, c."value") end,
-        decision := c.decision, "value" := c."value", size := c.size)),
+    source, "row", conversation_id, step, position, visible, state, harness_id, config, exec_id,
+    shape, 'careful' as route, content_count,
+    parts[1].kind as kind, parts[1]."role" as "role", parts[1].call_id as call_id,
+    parts[1].tool as tool, parts[1].is_error as is_error, parts[1].signal as signal,
+    parts[1].decision as decision, parts[1]."value" as "value", parts[1].size as size,
+    case when len(parts) > 1 then parts[2:] end as more_parts,
     payload, digest
-from careful_events;
+from (
+    select
+        $source as source,
+        * exclude (contents),
+        list_transform(contents, lambda c: struct_pack(
+            kind := c.kind, "role" := c."role", call_id := c.call_id, tool := c.tool,
+            is_error := c.is_error,
+            signal := case when c.kind = 'tool_result' then result_signal(c.is_error, c."value") end,
+            decision := c.decision, "value" := c."value", size := c.size)) as parts
+    from careful_events
+);

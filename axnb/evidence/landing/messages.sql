@@ -134,38 +134,32 @@ select
     case when fast then 'fast' else 'careful' end,
     case when fast then content_count else 0 end,
     case
-        when not fast or content_count = 0 then []
-        when is_text_part or thought is not null then [struct_pack(
-            kind := case when is_text_part then 'text' else 'thought' end,
-            "role" := plain(role_leaf),
-            call_id := cast(null as varchar),
-            tool := cast(null as varchar),
-            is_error := cast(null as boolean),
-            signal := cast(null as varchar),
-            decision := cast(null as varchar),
-            "value" := cast(null as varchar),
-            size := coalesce(strlen(coalesce(text_leaf, summary_leaf)), 0))]
-        when call is not null then [struct_pack(
-            kind := 'tool_call',
-            "role" := plain(role_leaf),
-            call_id := coalesce(plain(call.id), ''),
-            tool := coalesce(plain(call.function_call.name), ''),
-            is_error := cast(null as boolean),
-            signal := cast(null as varchar),
-            decision := cast(null as varchar),
-            "value" := cast(null as varchar),
-            size := coalesce(strlen(call.function_call.arguments), 0))]
-        else [struct_pack(
-            kind := 'tool_result',
-            "role" := plain(role_leaf),
-            call_id := coalesce(plain(result.call_id), ''),
-            tool := coalesce(plain(result.function_result.name), ''),
-            is_error := false,
-            signal := result_signal(false, result.function_result.response),
-            decision := cast(null as varchar),
-            "value" := cast(null as varchar),
-            size := coalesce(strlen(result.function_result.response), 0))]
+        when not fast then null
+        when is_text_part then 'text'
+        when thought is not null then 'thought'
+        when call is not null then 'tool_call'
+        when result is not null then 'tool_result'
     end,
+    case when fast then plain(role_leaf) end,
+    case
+        when not fast then null
+        when call is not null then coalesce(plain(call.id), '')
+        when result is not null then coalesce(plain(result.call_id), '')
+    end,
+    case
+        when not fast then null
+        when call is not null then coalesce(plain(call.function_call.name), '')
+        when result is not null then coalesce(plain(result.function_result.name), '')
+    end,
+    case when fast and result is not null then false end,
+    case when fast and result is not null
+        then result_signal(false, result.function_result.response) end,
+    null,
+    null,
+    case when fast and content_count = 1
+        then coalesce(strlen(coalesce(text_leaf, summary_leaf, call.function_call.arguments,
+            result.function_result.response)), 0) end,
+    null,
     payload,
     digest
 from judged;

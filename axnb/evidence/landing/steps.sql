@@ -134,39 +134,34 @@ select
     case when fast then 'fast' else 'careful' end,
     case when fast then content_count else 0 end,
     case
-        when not fast or content_count = 0 then []
-        when content is not null or thought is not null then [struct_pack(
-            kind := case when content is not null then 'text' else 'thought' end,
-            "role" := plain(content.role),
-            call_id := cast(null as varchar),
-            tool := cast(null as varchar),
-            is_error := cast(null as boolean),
-            signal := cast(null as varchar),
-            decision := cast(null as varchar),
-            "value" := cast(null as varchar),
-            size := coalesce(strlen(coalesce(text_leaf, summary_leaf)), 0))]
-        when call is not null then [struct_pack(
-            kind := 'tool_call',
-            "role" := cast(null as varchar),
-            call_id := coalesce(plain(call.id), ''),
-            tool := coalesce(plain(call.function_call.name), ''),
-            is_error := cast(null as boolean),
-            signal := cast(null as varchar),
-            decision := cast(null as varchar),
-            "value" := cast(null as varchar),
-            size := coalesce(strlen(call.function_call.arguments), 0))]
-        else [struct_pack(
-            kind := 'tool_result',
-            "role" := cast(null as varchar),
-            call_id := coalesce(plain(result.call_id), ''),
-            tool := coalesce(plain(result.function_result.name), ''),
-            is_error := coalesce(result.function_result.is_error = 'true', false),
-            signal := result_signal(result.function_result.is_error = 'true',
-                coalesce(answer.struct_value, answer.string_value)),
-            decision := cast(null as varchar),
-            "value" := cast(null as varchar),
-            size := coalesce(strlen(coalesce(answer.struct_value, answer.string_value)), 0))]
+        when not fast then null
+        when content is not null then 'text'
+        when thought is not null then 'thought'
+        when call is not null then 'tool_call'
+        when result is not null then 'tool_result'
     end,
+    case when fast then plain(content.role) end,
+    case
+        when not fast then null
+        when call is not null then coalesce(plain(call.id), '')
+        when result is not null then coalesce(plain(result.call_id), '')
+    end,
+    case
+        when not fast then null
+        when call is not null then coalesce(plain(call.function_call.name), '')
+        when result is not null then coalesce(plain(result.function_result.name), '')
+    end,
+    case when fast and result is not null
+        then coalesce(result.function_result.is_error = 'true', false) end,
+    case when fast and result is not null
+        then result_signal(result.function_result.is_error = 'true',
+            coalesce(answer.struct_value, answer.string_value)) end,
+    null,
+    null,
+    case when fast and content_count = 1
+        then coalesce(strlen(coalesce(text_leaf, summary_leaf, call.function_call.arguments,
+            answer.struct_value, answer.string_value)), 0) end,
+    null,
     payload,
     digest
 from judged;
