@@ -10,11 +10,13 @@ import pty
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import unicodedata
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -274,18 +276,30 @@ def _upgraded() -> LogBuilder:
     return log
 
 
+def _check_one_by_one(axnb: Cli, source: str) -> None:
+    """What a person pastes from a triage (`axnb show LOG ID`) must not say the contrary."""
+    for whole in _json(axnb("triage", source, "--json"))["conversations"]:
+        name = whole["conversation_id"]
+        (alone,) = _json(axnb("triage", source, "--json", "--conversation", name))["conversations"]
+        assert alone == whole
+        shown = axnb("show", source, name).stdout
+        assert f"Advice: {whole['action'].replace('-', ' ')}." in shown
+
+
 @pytest.mark.parametrize("log", [_upgraded, _inconclusive])
 def test_one_conversation_is_judged_as_in_the_whole_log(
     axnb: Cli, log: Callable[[], LogBuilder]
 ) -> None:
-    """What a person pastes from a triage (`axnb show LOG ID`) must not say the contrary."""
-    path = _write(log())
-    for whole in _json(axnb("triage", path, "--json"))["conversations"]:
-        name = whole["conversation_id"]
-        (alone,) = _json(axnb("triage", path, "--json", "--conversation", name))["conversations"]
-        assert alone == whole
-        shown = axnb("show", path, name).stdout
-        assert f"Advice: {whole['action'].replace('-', ' ')}." in shown
+    _check_one_by_one(axnb, _write(log()))
+
+
+@pytest.mark.parametrize("log", [_upgraded, _inconclusive])
+def test_one_conversation_is_judged_as_in_the_whole_database(
+    axnb: Cli, log: Callable[[], LogBuilder], postgres: PostgresServer
+) -> None:
+    dsn = postgres.create_database()
+    log().write_postgres(dsn)
+    _check_one_by_one(axnb, dsn)
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -532,13 +546,9 @@ def test_file_names_are_text_too(axnb: Cli) -> None:
 
 
 def test_notes_do_not_wrap(axnb: Cli) -> None:
-    import sqlite3
-    from contextlib import closing
-
     path = _write(_healthy())
     with closing(sqlite3.connect(path)) as connection:
-        for number in range(12):
-            connection.execute(f"alter table conversation_log add column {'x' * 17}{number} text")
+        connection.execute(f"alter table conversation_log add column {'x' * 300} text")
     lines = axnb("triage", path).stdout.splitlines()
     assert [line for line in lines if _cells(line) > 100] == []
 

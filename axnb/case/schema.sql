@@ -39,15 +39,15 @@ create table if not exists events (
     route varchar not null,           -- fast or careful: which reader decoded it
     content_count integer not null,   -- messages or steps in the row
     -- The first part of the row; hardly a row has more. Read them through `parts`.
-    kind varchar,
-    "role" varchar,
-    call_id varchar,
-    tool varchar,
-    is_error boolean,
-    signal varchar,
-    decision varchar,
-    "value" varchar,                  -- text, arguments or result where the payload does not say it
-    size bigint,
+    part_kind varchar,
+    part_role varchar,
+    part_call_id varchar,
+    part_tool varchar,
+    part_is_error boolean,
+    part_signal varchar,
+    part_decision varchar,
+    part_value varchar,               -- text, arguments or result where the payload does not say it
+    part_size bigint,
     more_parts struct(
         kind varchar, "role" varchar, call_id varchar, tool varchar, is_error boolean,
         signal varchar, decision varchar, "value" varchar, size bigint
@@ -148,9 +148,13 @@ select
         )
     end as result
 from (
-    select * exclude (more_parts), 1::bigint as part
+    select
+        source, "row", conversation_id, step, position, route, shape, payload, 1::bigint as part,
+        part_kind as kind, part_role as "role", part_call_id as call_id, part_tool as tool,
+        part_is_error as is_error, part_signal as signal, part_decision as decision,
+        part_value as "value", part_size as size
     from events
-    where kind is not null
+    where part_kind is not null
     union all by name
     select * exclude (p), unnest(p)
     from (

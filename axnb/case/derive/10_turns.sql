@@ -46,7 +46,7 @@ raw_turns as (
         e.harness_id as head_harness,
         e.exec_id as head_exec,
         e.harness_id is not null
-            or coalesce(e."role" = 'user' and e.kind <> 'tool_result', false) as head_is_input
+            or coalesce(e.part_role = 'user' and e.part_kind <> 'tool_result', false) as head_is_input
     from bounds b
     left join events e on e.source = $source and e."row" = b.head_row
     left join rejects j on j.source = $source and j."row" = b.head_row

@@ -5,9 +5,10 @@ create or replace temp table marks as
 select e.conversation_id, t.turn, e.step, e.position, e."row", e.part, e.kind, e.call_id, e.tool,
     e.signal
 from (
-    select conversation_id, step, position, "row", 1::bigint as part, kind, call_id, tool, signal
+    select conversation_id, step, position, "row", 1::bigint as part, part_kind as kind,
+        part_call_id as call_id, part_tool as tool, part_signal as signal
     from events
-    where source = $source and kind in ('tool_call', 'tool_result')
+    where source = $source and part_kind in ('tool_call', 'tool_result')
     union all
     select conversation_id, step, position, "row", part, p.kind, p.call_id, p.tool, p.signal
     from (
