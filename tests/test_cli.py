@@ -293,7 +293,7 @@ def test_one_conversation_is_judged_as_in_the_whole_log(
     _check_one_by_one(axnb, _write(log()))
 
 
-@pytest.mark.parametrize("log", [_upgraded, _inconclusive])
+@pytest.mark.parametrize("log", [_inconclusive, _failed])
 def test_one_conversation_is_judged_as_in_the_whole_database(
     axnb: Cli, log: Callable[[], LogBuilder], postgres: PostgresServer
 ) -> None:

@@ -83,15 +83,19 @@ class Case:
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A short session that cannot change the case."""
         if self._private is not None:
-            cursor = self._private.cursor()
+            session = self._private.cursor()
         elif self.path is None or not self.path.exists():
             raise CaseError(f"{self.path} does not exist; load a source into it first.")
         else:
-            cursor = self._connect(str(self.path), read_only=True)
+            session = self._connect(str(self.path), read_only=True)
         try:
-            yield cursor
+            if self._private is None:
+                self._check(session)
+            # A private case has no other guard; temporary tables are still possible.
+            session.execute("begin transaction read only")
+            yield session
         finally:
-            cursor.close()
+            session.close()
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -133,7 +137,9 @@ class Case:
         return connection
 
     def _open_error(self, message: str) -> CaseError:
-        if "lock" not in message.lower():
+        if "Could not set lock" not in message:
+            if self.path is not None and not self.path.parent.is_dir():
+                return CaseError(f"{self.path} cannot be made: its folder does not exist.")
             return CaseError(f"{self.path} cannot be opened as a case: it is no DuckDB file.")
         holder = _HOLDER.search(message)
         who = f"process {holder['pid']} ({Path(holder['program']).name})" if holder else "a process"
@@ -142,16 +148,17 @@ class Case:
         )
 
     def _create(self, connection: duckdb.DuckDBPyConnection) -> None:
-        has_meta = connection.execute(
-            "select count(*) from duckdb_tables() where table_name = 'meta'"
-        ).fetchall()
-        if has_meta == [(0,)]:
-            others = connection.execute("select count(*) from duckdb_tables()").fetchall()
-            if others != [(0,)]:
-                raise CaseError(f"{self.path} is a DuckDB file, but not a case of axnb.")
+        if connection.execute("select count(*) from duckdb_tables()").fetchall() == [(0,)]:
             run_sql(connection, "case", "schema.sql")
             connection.execute("insert into meta values ('schema', ?)", [SCHEMA_VERSION])
             return
+        self._check(connection)
+
+    def _check(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Is this a case of this version? Raises CaseError if not."""
+        tables = connection.execute("select table_name from duckdb_tables()").fetchall()
+        if ("meta",) not in tables or ("sources",) not in tables:
+            raise CaseError(f"{self.path} is a DuckDB file, but not a case of axnb.")
         version = connection.execute("select value from meta where name = 'schema'").fetchall()
         if version != [(SCHEMA_VERSION,)]:
             raise CaseError(

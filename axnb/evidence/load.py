@@ -102,7 +102,7 @@ def load_log(
     for pause in (*_PAUSES, None):
         try:
             with open_reader(locator, options, case.settings) as reader, case.writing() as session:
-                source = _source_name(session, reader.place)
+                source = _source_name(session, reader.locator)
                 _forget(session, source)
                 _Load(session, case.settings, reader, source, options, progress).run()
                 if after is not None:
@@ -176,7 +176,7 @@ class _Load:
             [
                 self._source,
                 self._reader.kind,
-                self._reader.place,
+                self._reader.locator,
                 self._reader.layout.column,
                 self._reader.layout.variant,
                 read,

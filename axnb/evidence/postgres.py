@@ -63,7 +63,7 @@ class PostgresReader:
     kind = "eventlog"
 
     def __init__(self, locator: PostgresLocator, *, statement_timeout: int) -> None:
-        self.place = public_dsn(locator.dsn)
+        self.place = self.locator = public_dsn(locator.dsn)
         self.notes: list[str] = []
         self.incomplete: list[str] = []
         self._locator = locator
@@ -112,6 +112,7 @@ class PostgresReader:
         self._execution_types = dict(zip(names, kinds, strict=True))
         ((self._encoding,),) = self._session.query("select current_setting('server_encoding')")
         self.place = self._session.place = f"{self.place}?schema={quote(self._schema)}"
+        self.locator = self.place
         self._log = f"{_quoted(self._schema)}.{_quoted(LOG_TABLE)}"
         self._executions = f"{_quoted(self._schema)}.{_quoted(EXECUTION_TABLE)}"
         return layout

@@ -53,6 +53,8 @@ class LogReader(Protocol):
     kind: str
     #: What a message calls the source; never with a password.
     place: str
+    #: What tells this source from every other, wherever it was named from.
+    locator: str
     layout: Layout
     #: What a person must know, a sentence each.
     notes: list[str]

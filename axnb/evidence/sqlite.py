@@ -39,6 +39,7 @@ class SqliteReader:
         self, path: Path, *, live: bool = False, wal: str | None = None, scratch: Path | None = None
     ) -> None:
         self.place = str(SqliteLocator(path))
+        self.locator = str(SqliteLocator(path.resolve()))
         self._wal_choice = wal
         self._live = live
         self.notes: list[str] = []

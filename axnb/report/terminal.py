@@ -283,7 +283,7 @@ def _next(triage: Triage) -> list[str]:
     if urgent is None or not triage.sources or urgent.action == "nothing":
         return []
     source = next(s for s in triage.sources if s.name == urgent.source)
-    log = _quoted(source.locator)
+    log = _quoted(_short(source.locator))
     ids = sorted({i for c in triage.conversations for i in c.findings})
     commands = []
     if (
@@ -297,6 +297,12 @@ def _next(triage: Triage) -> list[str]:
     if not commands:
         return []
     return ["", f"Next:  {commands[0]}", *(f"       {command}" for command in commands[1:])]
+
+
+def _short(locator: str) -> str:
+    """A path as a person would type it here."""
+    here = f"{Path.cwd()}/"
+    return locator.removeprefix(here) if locator.startswith(here) else locator
 
 
 def _quoted(text: str) -> str:

@@ -74,7 +74,9 @@ def test_rows_of_real_servers_are_written_alike() -> None:
             row = rows.read(payload, generation)
             kinds = {part.kind for part in row.parts}
             usual = kinds <= {"text", "tool_call"} and len(row.parts) == row.content_count <= 1
-            plain = not any(text in payload for text in ("\\u", "signature", "index", "description"))
+            plain = not any(
+                text in payload for text in ("\\u", "signature", "index", "description")
+            )
             if usual and plain:
                 written = rows.write(row, generation, step)
                 assert written.replace(", ", ",") == payload.replace(", ", ",")
