@@ -284,7 +284,7 @@ def test_a_healthy_log_has_no_finding(generation: str, axnb: Callable[..., Resul
 @pytest.mark.slow
 @pytest.mark.parametrize("generation", GENERATIONS)
 def test_many_healthy_logs_have_no_finding(generation: str, axnb: Callable[..., Result]) -> None:
-    _check_health_of(generation, axnb, 150)
+    _check_health_of(generation, axnb, 60)
 
 
 def test_a_declined_call_needs_no_result(axnb: Callable[..., Result]) -> None:

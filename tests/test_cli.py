@@ -146,6 +146,16 @@ def test_sources_that_cannot_be_read_are_3(axnb: Cli) -> None:
         assert source in _one_sentence(result)
 
 
+def test_a_source_that_was_skipped_is_why_it_is_3(axnb: Cli) -> None:
+    Path("empty.sqlite").touch()
+    result = axnb("triage", _write(_healthy()), "empty.sqlite")
+    assert result.exit_code == 3
+    # The sentences of the verdict end at the first empty line after it.
+    verdict = result.stdout[result.stdout.index("INCONCLUSIVE") :].split("\n\n")[0]
+    assert "empty.sqlite" in verdict
+    assert "every logged call answered" not in verdict
+
+
 def test_a_log_without_rows_is_3(axnb: Cli) -> None:
     result = axnb("triage", _write(LogBuilder("G8")))
     assert result.exit_code == 3

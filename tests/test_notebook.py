@@ -297,6 +297,12 @@ def test_names_that_are_not_declared_are_refused(name: str) -> None:
     assert not output.exists()
 
 
+def test_where_nothing_can_be_written_is_an_error_of_axnb(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(AxnbError, match="file"):
+        run_notebook(NOTEBOOK, tmp_path / "file" / "out.ipynb", {"source": str(_log("ok"))})
+
+
 @pytest.mark.slow
 def test_braces_in_a_path_mean_nothing() -> None:
     """Papermill puts paths through str.format; here the notebook is not even there."""
