@@ -31,20 +31,20 @@ def run_notebook(notebook: Path, output: Path, parameters: Mapping[str, Any]) ->
 
     refuse_secrets(parameters)
     logging.getLogger("papermill").setLevel(logging.WARNING)
-    # An undeclared name would be executed as code.
-    declared = papermill.inspect_notebook(str(notebook))
-    if unknown := sorted(parameters.keys() - declared.keys()):
-        raise UsageError(
-            f"{notebook.name} has no parameter {unknown[0]!r:.40}; it has {', '.join(declared)}."
-        )
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="axnb-notebook-") as folder:
-        aside = Path(folder, output.name)
+        # Papermill puts paths through str.format, so they must hold no braces.
+        plain, aside = Path(folder, "in.ipynb"), Path(folder, "out.ipynb")
+        try:
+            plain.write_bytes(notebook.read_bytes())
+        except OSError as err:
+            raise AxnbError(f"{notebook} cannot be read: {err.strerror}.") from err
+        _refuse_undeclared(plain, notebook.name, parameters)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 papermill.execute_notebook(
-                    str(notebook),
+                    str(plain),
                     str(aside),
                     parameters=dict(parameters),
                     progress_bar=False,
@@ -60,6 +60,17 @@ def run_notebook(notebook: Path, output: Path, parameters: Mapping[str, Any]) ->
             raise AxnbError(f"{notebook.name} could not be run: {type(err).__name__}.") from err
         _move(aside, output)
     return finished
+
+
+def _refuse_undeclared(plain: Path, name: str, parameters: Mapping[str, Any]) -> None:
+    """An undeclared name would be executed as code."""
+    import papermill
+
+    declared = papermill.inspect_notebook(str(plain))
+    if unknown := sorted(parameters.keys() - declared.keys()):
+        raise UsageError(
+            f"{name} has no parameter {unknown[0]!r:.40}; it has {', '.join(declared)}."
+        )
 
 
 def _private_kernel(folder: Path) -> dict[str, Any]:
