@@ -31,7 +31,10 @@ def run_notebook(notebook: Path, output: Path, parameters: Mapping[str, Any]) ->
 
     refuse_secrets(parameters)
     logging.getLogger("papermill").setLevel(logging.WARNING)
-    output.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        raise AxnbError(f"{output.parent} cannot be made: {err.strerror}.") from err
     with tempfile.TemporaryDirectory(prefix="axnb-notebook-") as folder:
         # Papermill puts paths through str.format, so they must hold no braces.
         plain, aside = Path(folder, "in.ipynb"), Path(folder, "out.ipynb")
