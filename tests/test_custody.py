@@ -462,7 +462,8 @@ def test_a_busy_source_is_said_to_be_busy(tmp_path: Path) -> None:
 def _triage_live(log: Path) -> dict[str, Any]:
     with Case(settings=Settings()) as case:
         load_log(case, locate(str(log), {}).log, LoadOptions(live=True))
-        return triage(case).as_dict()["sources"][0]
+        found: dict[str, Any] = triage(case).as_dict()["sources"][0]
+        return found
 
 
 def test_live_reads_what_a_busy_writer_has_committed(tmp_path: Path) -> None:

@@ -252,7 +252,7 @@ def test_the_text_none_is_refused(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    parameters = {"source": str(_log("ok")), name: "None"}
+    parameters: dict[str, Any] = {"source": str(_log("ok")), name: "None"}
     with pytest.raises(UsageError, match="None"):
         open_triage(**parameters)
     assert list(tmp_path.iterdir()) == []

@@ -162,6 +162,7 @@ def _sentences(triage: Triage) -> list[str]:
     if questions:
         verb = "waits" if questions == 1 else "wait"
         found.append(f"{count(questions, 'question')} {verb} for a person.")
+    found += triage.skipped
     found += [i for source in triage.sources for i in source.incomplete]
     rejected = sum(source.rejected for source in triage.sources)
     if rejected:

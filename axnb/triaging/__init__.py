@@ -74,6 +74,7 @@ def triage(
         conversations=triaged,
         findings=findings,
         scope=(*skipped, *_scope(question, target, sources)),
+        skipped=tuple(skipped),
     )
 
 

@@ -135,6 +135,8 @@ class Triage:
     findings: tuple[Finding, ...]
     #: What was not looked at, and what was assumed: a sentence each.
     scope: tuple[str, ...] = ()
+    #: Why a source that was named could not be read: a sentence each, in the scope too.
+    skipped: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The stable JSON, `axnb.triage/1`."""

@@ -233,7 +233,9 @@ axnb.cli.main(sys.argv[1:])
 
 
 def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONDONTWRITEBYTECODE": "1"}
+    # What is killed leaves its private copy behind: in a folder that goes with us.
+    places = {"PYTHONPATH": str(REPOSITORY), "TMPDIR": _scratch()}
+    return {**os.environ, **places, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _start(case: Path, *command: str) -> subprocess.Popen[bytes]:
