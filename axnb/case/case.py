@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas
 
 #: Raised when a table of the case changes its meaning.
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 
@@ -100,20 +100,22 @@ class Case:
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A session in one transaction: all of it is kept, or nothing."""
-        connection = self._private or self._connect(str(self.path), read_only=False)
+        if self._private is not None:
+            session = self._private.cursor()
+        else:
+            session = self._connect(str(self.path), read_only=False)
         try:
             if self._private is None:
-                self._create(connection)
-            connection.execute("begin")
+                self._create(session)
+            session.execute("begin")
             try:
-                yield connection
+                yield session
             except BaseException:
-                _roll_back(connection)
+                _roll_back(session)
                 raise
-            connection.execute("commit")
+            session.execute("commit")
         finally:
-            if self._private is None:
-                connection.close()
+            session.close()
 
     def _connect(self, database: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         config: dict[str, Any] = {

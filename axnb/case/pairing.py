@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 class Mark:
     """A logged call or result, as the temp table `marks` holds it."""
 
-    conversation_id: str
+    #: Its number in the temp table `numbered`.
+    conversation: int
     turn: int
     step: int | None
     position: int

@@ -38,20 +38,15 @@ create table if not exists events (
     shape varchar not null,           -- what the row's keys say of its generation; see ax/rows
     route varchar not null,           -- fast or careful: which reader decoded it
     content_count integer not null,   -- messages or steps in the row
-    -- The first part of the row; hardly a row has more. Read them through `parts`.
+    -- The part of a row that took the fast path, if it has one. Of any other row only the kind and
+    -- the role of its first part stand here. Read parts through the view `parts`.
     part_kind varchar,
     part_role varchar,
     part_call_id varchar,
     part_tool varchar,
     part_is_error boolean,
     part_signal varchar,
-    part_decision varchar,
-    part_value varchar,               -- text, arguments or result where the payload does not say it
     part_size bigint,
-    more_parts struct(
-        kind varchar, "role" varchar, call_id varchar, tool varchar, is_error boolean,
-        signal varchar, decision varchar, "value" varchar, size bigint
-    )[],
     payload varchar not null,         -- the original text
     digest blob not null              -- sha256 of the original text
 );
@@ -99,45 +94,49 @@ create table if not exists executions (
     digest blob not null
 );
 
+-- A part of a row that took the careful path: few rows do.
+create table if not exists careful_parts (
+    source varchar not null,
+    "row" bigint not null,
+    conversation_id varchar not null,
+    step bigint,
+    position bigint not null,
+    part bigint not null,             -- from 1
+    kind varchar not null,
+    "role" varchar,
+    call_id varchar,
+    tool varchar,
+    is_error boolean,
+    signal varchar,
+    decision varchar,                 -- of a confirmation: asked, approved or declined
+    "value" varchar,                  -- text, arguments or result
+    size bigint not null
+);
+
 -- The content parts of a row, in order. `text`, `arguments` and `result` are cut from the payload
 -- when they are asked for: storing them again would double the case. This view is the only place
 -- outside landing where JSON is taken apart.
 create or replace view parts as
 select
-    source,
-    "row",
-    conversation_id,
-    step,
-    position,
-    part,
-    kind,
-    "role",
-    call_id,
-    tool,
-    is_error,
-    signal,
-    decision,
-    size,
+    source, "row", conversation_id, step, position, 1::bigint as part, part_kind as kind,
+    part_role as "role", part_call_id as call_id, part_tool as tool, part_is_error as is_error,
+    part_signal as signal, null::varchar as decision, part_size as size,
     case
-        when kind in ('tool_call', 'tool_result') then null
-        when route = 'careful' then "value"
-        when kind = 'text' and shape in ('exec', 'G5', 'G6')
+        when part_kind = 'text' and shape in ('exec', 'G5', 'G6')
             then coalesce(json_extract_string(payload, '$.messages[0].content.text.text'), '')
-        when kind = 'text' then coalesce(json_extract_string(payload, '$.steps[0].content.content[0].text.text'), '')
-        when kind = 'thought' and shape in ('exec', 'G5', 'G6')
+        when part_kind = 'text' then coalesce(json_extract_string(payload, '$.steps[0].content.content[0].text.text'), '')
+        when part_kind = 'thought' and shape in ('exec', 'G5', 'G6')
             then coalesce(json_extract_string(payload, '$.messages[0].content.thought.summary[0].text.text'), '')
-        when kind = 'thought' then coalesce(json_extract_string(payload, '$.steps[0].thought.summary[0].text.text'), '')
+        when part_kind = 'thought' then coalesce(json_extract_string(payload, '$.steps[0].thought.summary[0].text.text'), '')
     end as "text",
     case
-        when kind <> 'tool_call' then null
-        when route = 'careful' then "value"
+        when part_kind <> 'tool_call' then null
         when shape in ('exec', 'G5', 'G6')
             then cast(json_extract(payload, '$.messages[0].content.tool_call.function_call.arguments') as varchar)
         else cast(json_extract(payload, '$.steps[0].tool_call.function_call.arguments') as varchar)
     end as arguments,
     case
-        when kind <> 'tool_result' then null
-        when route = 'careful' then "value"
+        when part_kind <> 'tool_result' then null
         when shape in ('exec', 'G5', 'G6')
             then cast(json_extract(payload, '$.messages[0].content.tool_result.function_result.response') as varchar)
         else cast(
@@ -147,23 +146,16 @@ select
             ) as varchar
         )
     end as result
-from (
-    select
-        source, "row", conversation_id, step, position, route, shape, payload, 1::bigint as part,
-        part_kind as kind, part_role as "role", part_call_id as call_id, part_tool as tool,
-        part_is_error as is_error, part_signal as signal, part_decision as decision,
-        part_value as "value", part_size as size
-    from events
-    where part_kind is not null
-    union all by name
-    select * exclude (p), unnest(p)
-    from (
-        select source, "row", conversation_id, step, position, route, shape, payload,
-            unnest(more_parts) as p, generate_subscripts(more_parts, 1) + 1 as part
-        from events
-        where more_parts is not null
-    )
-);
+from events
+where route = 'fast' and part_kind is not null
+union all
+select
+    source, "row", conversation_id, step, position, part, kind, "role", call_id, tool, is_error,
+    signal, decision, size,
+    case when kind not in ('tool_call', 'tool_result') then "value" end,
+    case when kind = 'tool_call' then "value" end,
+    case when kind = 'tool_result' then "value" end
+from careful_parts;
 
 -- A turn: from an input to its end.
 create table if not exists turns (

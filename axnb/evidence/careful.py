@@ -200,20 +200,9 @@ class CarefulPath:
         if chunk:
             self._write(chunk)
 
-    def take_refused(self) -> None:
-        """Decode the rows that the fast path has put aside in `events`."""
-        session = self._session
-        values = {"source": self._source, "family": ""}
-        run_sql(session, "evidence", "landing/take_refused.sql", values)
-        start = 1
-        while chunk := session.execute(
-            'select "row", conversation_id, step, position, payload from refused '
-            "where n between ? and ?",
-            [start, start + _CHUNK - 1],
-        ).fetchall():
-            self._write([_refused(*found) for found in chunk])
-            start += _CHUNK
-        session.execute("drop table refused")
+    def take_refused(self, batches: Iterable[pa.RecordBatch]) -> None:
+        """Decode the rows that the fast path has set aside, as the screen handed them on."""
+        self.take(_refused(row) for batch in batches for row in batch.to_pylist())
 
     def _write(self, chunk: list[CarefulRow]) -> None:
         events: list[dict[str, Any]] = []
@@ -238,17 +227,17 @@ class CarefulPath:
                 self._session.unregister(name)
 
 
-def _refused(row: int, conversation_id: str, step: int, position: int, payload: str) -> CarefulRow:
-    raw = payload.encode()
+def _refused(row: dict[str, Any]) -> CarefulRow:
+    payload = row["payload"].encode()
     return CarefulRow(
-        row=row,
-        conversation_id=conversation_id,
-        step=step,
+        row=row["row"],
+        conversation_id=row["conversation_id"],
+        step=row["step"],
         key_text="text,integer,text",
-        position=position,
+        position=row["step"],
         visible=True,
-        payload=raw,
-        size=len(raw),
+        payload=payload,
+        size=len(payload),
     )
 
 

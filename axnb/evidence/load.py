@@ -6,25 +6,30 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 
 import duckdb
 import pyarrow as pa
+from duckdb.func import PythonUDFType
+from duckdb.sqltypes import BIGINT, BOOLEAN, VARCHAR
 
 from axnb.ax import protojson, schemas
 from axnb.case.case import Case, run_sql
 from axnb.case.derive import derive
 from axnb.errors import AxnbError, CancelledError, DamagedError, SourceError
+from axnb.evidence.batches import long_rows_together
 from axnb.evidence.careful import CarefulPath, place_odd_rows
 from axnb.evidence.locators import PostgresLocator, SqliteLocator
 from axnb.evidence.reader import LogReader
-from axnb.evidence.screen import Screen
+from axnb.evidence.refused import RefusedRows
+from axnb.evidence.screen import Screen, are_strict, is_respelled
 from axnb.settings import Settings
 
 _TABLES = (
     "events",
+    "careful_parts",
     "rejects",
     "readings",
     "executions",
@@ -50,9 +55,6 @@ _EXECUTIONS = pa.schema(
     ]
 )
 
-
-#: Rows of the other family of content that are landed at a time.
-_CHUNK = 50_000
 
 #: Seconds to wait before a read that a server cancelled is tried again; then axnb gives up.
 _PAUSES = (0.5, 1.0, 2.0)
@@ -158,6 +160,7 @@ class _Load:
         self._notes = list(reader.notes)
         self._incomplete = list(reader.incomplete)
         self._source_error: SourceError | None = None
+        self._rows_read = 0
 
     def run(self) -> None:
         run_sql(self._session, "evidence", "landing/macros.sql")
@@ -200,45 +203,65 @@ class _Load:
     # --- landing -------------------------------------------------------------------------------
 
     def _land(self) -> None:
-        screen = Screen()
         conversation = self._options.conversation
         try:
-            batches = self._counted(self._reader.fast_batches(conversation))
-            self._land_batches(screen, batches)
-            odd = self._reader.odd_rows(conversation, screen.set_aside)
-            self._careful.take(place_odd_rows(odd))
-            self._careful.take_refused()
-            damaged = conversation is None and not self._is_whole()
+            not_text = self._land_batches(self._counted(self._reader.fast_batches(conversation)))
+            claimed = None if conversation is not None else self._reader.count()
+            # Where every row went the fast way, no other is looked for: that takes another scan.
+            if not_text or self._rows_read != claimed:
+                self._careful.take(place_odd_rows(self._reader.odd_rows(conversation, not_text)))
+            damaged = claimed is not None and not self._is_whole(claimed)
         except DamagedError:
             damaged = True
         if damaged:
             self._recover()
 
-    def _is_whole(self) -> bool:
+    def _is_whole(self, claimed: int) -> bool:
         """Is every row there once? A damaged page can drop rows, or give others twice."""
         ((rows, distinct),) = run_sql(
             self._session, "evidence", "landing/count_rows.sql", {"source": self._source}
         )
-        return bool(rows == distinct == self._reader.count())
+        return bool(rows == distinct == claimed)
 
-    def _land_batches(self, screen: Screen, batches: Iterator[pa.RecordBatch]) -> None:
-        """The fast path, by the family of content that the table's first rows hold."""
+    def _land_batches(self, batches: Iterator[pa.RecordBatch]) -> list[int]:
+        """The fast path, and the careful one for what it refuses; the rows that are no text."""
         first = next(batches, None)
         if first is None:
-            return
-        family = _family(self._reader.layout.column, first)
-        self._land_family(family, screen.reader(chain([first], batches)))
-        other = "steps" if family == "messages" else "messages"
-        if other == "steps" and self._reader.layout.column == "seq":
-            return
-        for table in self._refused_of(other):
-            self._land_family(other, Screen().reader(iter(table.to_batches())))
+            return []
+        not_text: list[int] = []
+        rows = long_rows_together(chain([first], batches))
+        with ExitStack() as stack:
+            self._session.create_function(
+                "is_strict", are_strict, [VARCHAR], BOOLEAN, type=PythonUDFType.ARROW
+            )
+            for family, respell in _passes(self._reader.layout.column, first):
+                screen = Screen(respell=respell)
+                refused = stack.enter_context(RefusedRows(self._settings.scratch))
+                self._land_family(family, screen.reader(rows), refused)
+                not_text += screen.not_text
+                rows = refused.batches()
+                if not refused.count:
+                    break
+            self._session.remove_function("is_strict")
+            self._careful.take_refused(rows)
+        return not_text
 
-    def _land_family(self, family: str, incoming: pa.RecordBatchReader) -> None:
+    def _land_family(
+        self, family: str, incoming: pa.RecordBatchReader, refused: RefusedRows
+    ) -> None:
         self._session.register("incoming", incoming)
+        self._session.create_function(
+            "set_aside",
+            refused.set_aside,
+            [BIGINT, VARCHAR, BIGINT, VARCHAR],
+            BOOLEAN,
+            type=PythonUDFType.ARROW,
+            side_effects=True,
+        )
         try:
             values = {"source": self._source}
             run_sql(self._session, "evidence", f"landing/{family}.sql", values)
+            self._session.remove_function("set_aside")
         except duckdb.Error:
             # An error of the source passes through DuckDB, which wraps it in its own.
             if self._source_error is not None:
@@ -249,20 +272,7 @@ class _Load:
             with suppress(duckdb.Error):
                 self._session.unregister("incoming")
 
-    def _refused_of(self, family: str) -> Iterator[pa.Table]:
-        """Take refused rows of the other family out of `events` again, some at a time."""
-        values = {"source": self._source, "family": family}
-        ((count,),) = run_sql(self._session, "evidence", "landing/take_refused.sql", values)
-        for start in range(1, count + 1, _CHUNK):
-            query = (
-                'select "row", conversation_id, step, payload from refused where n between ? and ?'
-            )
-            found = self._session.sql(query, params=[start, start + _CHUNK - 1])
-            yield found.to_arrow_table()
-        self._session.execute("drop table refused")
-
     def _counted(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        read = 0
         while True:
             try:
                 batch = next(batches, None)
@@ -271,9 +281,9 @@ class _Load:
                 raise self._source_error from err
             if batch is None:
                 return
-            read += batch.num_rows
+            self._rows_read += batch.num_rows
             if self._progress is not None:
-                self._progress(read)
+                self._progress(self._rows_read)
             yield batch
 
     def _recover(self) -> None:
@@ -322,10 +332,26 @@ class _Load:
         return read, rejected
 
 
-def _family(column: str, batch: pa.RecordBatch) -> str:
-    """`messages` or `steps`: what most of the first rows hold, where the column leaves it open."""
+def _passes(column: str, first: pa.RecordBatch) -> list[tuple[str, bool]]:
+    """Families of content to try in turn, and whether the rows need another spelling for it.
+
+    First comes what most of the first rows look like, then all else that AX has ever written.
+    """
+    payloads = first.column(3).slice(0, 100).cast(pa.binary()).to_pylist()
+    family, respell = (
+        _family(column, payloads),
+        2 * sum(map(is_respelled, payloads)) > len(payloads),
+    )
+    other = "steps" if family == "messages" else "messages"
+    passes = [(family, respell), (other, True), (family, True)]
+    if column == "seq":
+        passes.remove(("steps", True))
+    return list(dict.fromkeys(passes))
+
+
+def _family(column: str, payloads: list[bytes]) -> str:
+    """`messages` or `steps`: what most of the rows hold, where the column leaves it open."""
     if column == "seq":
         return "messages"
-    payloads = batch.column(3).slice(0, 100).cast(pa.binary()).to_pylist()
     steps = sum(b'"messages"' not in p and b'"step"' not in p for p in payloads)
     return "steps" if steps * 2 >= len(payloads) else "messages"

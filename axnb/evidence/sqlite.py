@@ -154,24 +154,29 @@ class SqliteReader:
 
     def fast_batches(self, conversation: str | None = None) -> Iterator[pa.RecordBatch]:
         """Batches of (row, conversation_id, step, payload) of the regular rows, as bytes."""
-        import adbc_driver_sqlite.dbapi as adbc
+        import adbc_driver_sqlite
+        from adbc_driver_manager import AdbcConnection, AdbcDatabase, AdbcStatement
 
         sql = (
             f"select rowid as row, conversation_id, {self.layout.column} as step, payload "
             f"from {self._table} where {self._regular()}"
         )
+        uri = self._copy.path.resolve().as_uri()
+        # Not by its DB-API module, which imports pandas: that takes longer than a small log.
         with (
-            adbc.connect(self._copy.path.resolve().as_uri()) as connection,
-            connection.cursor() as cursor,
+            AdbcDatabase(driver=adbc_driver_sqlite._driver_path(), uri=uri) as database,
+            AdbcConnection(database) as connection,
+            AdbcStatement(connection) as statement,
         ):
-            cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(_BATCH_ROWS)})
+            statement.set_options(**{"adbc.sqlite.query.batch_rows": str(_BATCH_ROWS)})
             if conversation is None:
-                cursor.execute(sql)
+                statement.set_sql_query(sql)
             else:
-                cursor.execute(f"{sql} and conversation_id = ?", (conversation,))
-            reader = cursor.fetch_record_batch()
+                statement.set_sql_query(f"{sql} and conversation_id = ?")
+                statement.bind(pa.record_batch([pa.array([conversation])], names=["conversation"]))
+            stream, _ = statement.execute_query()
             # adbc guesses types from the first batch; an empty one has none that fit.
-            for batch in reader:
+            for batch in pa.RecordBatchReader.from_stream(stream):
                 if batch.num_rows:
                     yield batch
 

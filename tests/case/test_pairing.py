@@ -44,7 +44,7 @@ def marks(*texts: str) -> list[Mark]:
         kind, call_id, tool, *rest = (*text.split(), "f")[:4]
         found.append(
             Mark(
-                conversation_id="c",
+                conversation=1,
                 turn=turn,
                 step=position,
                 position=position,

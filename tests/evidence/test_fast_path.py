@@ -78,6 +78,10 @@ _CALL = (
     '{"conversation_id":"c","steps":[{"tool_call":{"id":"a","function_call":{"name":"f",'
     '"arguments":%s}}}],"state":"STATE_PENDING"}'
 )
+_BARE_CALL = (
+    '{"conversation_id":"c","steps":[{"tool_call":{"function_call":'
+    '{"name":"f","arguments":%s}%s}}],"state":"STATE_PENDING"}'
+)
 _STEP = '{"conversation_id": "c","steps": [%s],"state": "STATE_PENDING"}'
 _MESSAGE = '{"conversation_id": "c","step": 1,"messages": [{"content": %s}]}'
 
@@ -146,6 +150,18 @@ HARD = {
         '{"struct_value" :{"response":{},"a":[NaN]}}}}}]}'
     ),
     "a list as arguments": _CALL % "[1]",
+    # DuckDB spells these numbers longer; a stranger of just that length must not hide behind it.
+    "a stranger behind a long number": _BARE_CALL % ('{"a":1e16}', ',"x":"12345678"'),
+    "a stranger behind a short number": _BARE_CALL % ('{"a":1e2,"b":1e-5}', ',"x":1'),
+    "a configuration that vouches for arguments": (
+        '{"conversation_id":"c","agent_id":"a","agent_config":'
+        '{"arguments":{"a":10000000000000000.0}},"steps":[{"tool_call":{"function_call":'
+        '{"name":"f","arguments":{"a":1e16}},"x":"12345678"}}]}'
+    ),
+    "arguments beside a result": (
+        '{"steps":[{"tool_call":{"function_call":{"name":"f","arguments":{"a":1}}},'
+        '"tool_result":{"function_result":{"name":"f","result":{"struct_value":{"a":1}}}}}]}'
+    ),
     "a minus zero": _CALL % '{"a":-0}',
     "a hidden key": (_CALL % '{"a":NaN}').replace("arguments", "\\u0061rguments"),
     "a space before a colon": (_CALL % '{"a":NaN}').replace('"arguments":', '"arguments" :'),
@@ -155,6 +171,8 @@ HARD = {
     "a text with a colon and a space": '{"step":1,"exec_id":"\\": {\\"a\\": 1"}',
     "a comma and two spaces": '{"step":1, "exec_id":"a,  b, c"}',
     "a nul in a text": '{"step":1,"exec_id":"a\\u0000b"}',
+    "a nul in what a person says": _MESSAGE % '{"text": {"text": "a\\u0000b"}}',
+    "a break in an id": _STEP % '{"tool_call": {"id": "a\\nb","function_call": {"name": "f"}}}',
     "six characters that mean no nul": '{"step":1,"exec_id":"a\\\\u0000b"}',
     "an escaped pair": '{"conversation_id": "c","step": 1,"exec_id": "\\ud83d\\ude00"}',
     "an escaped slash": '{"conversation_id": "c","step": 1,"exec_id": "a\\/b"}',
@@ -175,6 +193,7 @@ HARD = {
     "bytes with a line end": '{"steps":[{"thought":{"signature":"AQL/\\n\\n\\n\\n"}}]}',
     # The frame.
     "nothing": "",
+    "two characters": '{"',
     "an empty object": "{}",
     "a state alone": '{"conversation_id":"c","state":"STATE_COMPLETED"}',
     "a byte order mark": "\ufeff{}",

@@ -1,41 +1,53 @@
 -- Turns: the rows after an end, up to and including the next one. What ends a turn is any state
 -- that is neither PENDING nor UNSPECIFIED. Rejected rows count where their state could be read.
 -- Parameter: $source.
+-- Rows are grouped by numbers: comparing the ids of a million rows again and again takes longer than
+-- reading them.
+create or replace temp table numbered as
+select conversation_id, row_number() over () as conversation
+from (
+    select conversation_id from events where source = $source
+    union
+    select conversation_id from rejects where source = $source and conversation_id is not null
+);
+
 -- Which row lies in which turn: a position can repeat where a table has no key, a row cannot.
 create or replace temp table placed as
-with
-log as (
-    select conversation_id, step, position, "row", state
-    from events where source = $source
-    union all
-    select conversation_id, step, position, "row", coalesce(state, 'STATE_UNSPECIFIED')
-    from rejects where source = $source and conversation_id is not null
-),
-placed as (
+select
+    *,
+    count(terminal) over (
+        partition by conversation order by position, "row"
+        rows between unbounded preceding and 1 preceding
+    ) + 1 as turn
+from (
     select
-        *,
-        count(*) filter (state not in ('STATE_PENDING', 'STATE_UNSPECIFIED')) over (
-            partition by conversation_id order by position, "row"
-            rows between unbounded preceding and 1 preceding
-        ) + 1 as turn
-    from log
-)
-select * from placed;
+        n.conversation, l.step, l.position, l."row",
+        case when state not in ('STATE_PENDING', 'STATE_UNSPECIFIED') then state end as terminal,
+        state = 'STATE_PENDING' as pending
+    from (
+        select conversation_id, step, position, "row", state
+        from events where source = $source
+        union all
+        select conversation_id, step, position, "row", coalesce(state, 'STATE_UNSPECIFIED')
+        from rejects where source = $source and conversation_id is not null
+    ) l
+    join numbered n using (conversation_id)
+);
 insert into turns
 with
 bounds as (
     select
-        conversation_id,
+        conversation,
         turn,
         min(step) as first_step,
         max(step) as last_step,
         min(position) as first_position,
         max(position) as last_position,
         min(struct_pack(p := position, r := "row")).r as head_row,
-        max(state) filter (state not in ('STATE_PENDING', 'STATE_UNSPECIFIED')) as terminal,
-        bool_or(state = 'STATE_PENDING') as pending
+        max(terminal) as terminal,
+        bool_or(pending) as pending
     from placed
-    group by conversation_id, turn
+    group by conversation, turn
 ),
 -- What the first row of a turn says: an input row names its owner, or is a person's.
 raw_turns as (
@@ -80,9 +92,9 @@ known as (
 neighboured as (
     select
         *,
-        last_value(hint ignore nulls) over (partition by conversation_id order by turn
+        last_value(hint ignore nulls) over (partition by conversation order by turn
             rows between unbounded preceding and 1 preceding) as earlier,
-        first_value(hint ignore nulls) over (partition by conversation_id order by turn
+        first_value(hint ignore nulls) over (partition by conversation order by turn
             rows between 1 following and unbounded following) as later
     from hinted
 )
@@ -122,4 +134,4 @@ select
         else coalesce(earlier, later, 'G8')
     end,
     head_harness
-from neighboured cross join known;
+from neighboured join numbered using (conversation) cross join known;

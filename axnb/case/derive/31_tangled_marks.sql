@@ -1,10 +1,8 @@
--- Calls and results of some tangled conversations, for pairing in Python. The digest of a call's
--- arguments tells a call that was logged twice from two calls. Parameters: $source, $first, $last.
+-- Calls and results of some tangled conversations, for pairing in Python. Parameters: $first, $last.
 select
-    m.conversation_id, m.turn, m.step, m.position, m."row", m.part, m.kind, m.call_id, m.tool,
-    m.signal, case when m.kind = 'tool_call' then md5(coalesce(p.arguments, '')) end
+    m.conversation, m.turn, m.step, m.position, m."row", m.part, m.kind, m.call_id, m.tool, m.signal,
+    count(*) filter (m.kind = 'tool_call') over (partition by m.conversation, m.call_id) > 1
+        and m.call_id <> '' as is_repeated
 from marks m
-join tangled t on t.conversation_id = m.conversation_id and t.n between $first and $last
-left join parts p on m.kind = 'tool_call' and p.source = $source
-    and p.conversation_id = m.conversation_id and p."row" = m."row" and p.part = m.part
+join tangled t on t.conversation = m.conversation and t.n between $first and $last
 order by t.n, m.position, m."row", m.part;

@@ -5,16 +5,16 @@ insert into tool_calls
 with
 plain_calls as (
     select
-        c.conversation_id, c.turn, c.step as call_step, c.position as call_position, c."row",
+        c.conversation, c.turn, c.step as call_step, c.position as call_position, c."row",
         c.part, c.call_id, c.tool, 1::bigint as observations, r.step as result_step,
         r.position as result_position,
         case when r.position is not null then 'id' end as pairing,
         r.signal
     from marks c
-    left join marks r on r.kind = 'tool_result' and r.conversation_id = c.conversation_id
+    left join marks r on r.kind = 'tool_result' and r.conversation = c.conversation
         and r.turn = c.turn and r.call_id = c.call_id
     where c.kind = 'tool_call'
-        and c.conversation_id not in (select conversation_id from tangled)
+        and c.conversation not in (select conversation from tangled)
 ),
 every_call as (
     select * from plain_calls
@@ -23,7 +23,7 @@ every_call as (
 )
 select
     $source,
-    k.conversation_id,
+    n.conversation_id,
     k.turn,
     k.call_step,
     k.call_position,
@@ -55,10 +55,11 @@ select
     end,
     coalesce(s.consequential, true)
 from every_call k
+join numbered n on n.conversation = k.conversation
 left join operation_ids o on o."row" = k."row" and o.part = k.part
 left join tool_rules s on s.tool = k.tool
 left join (
     select conversation_id, turn, question_id, max_by(outcome, position) as outcome
     from questions where source = $source group by all
-) q on q.conversation_id = k.conversation_id and q.turn = k.turn
+) q on q.conversation_id = n.conversation_id and q.turn = k.turn
     and q.question_id = k.call_id and k.call_id <> '';

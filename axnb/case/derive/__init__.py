@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -21,7 +22,7 @@ _CHUNK = 500
 
 _PAIRED = pa.schema(
     [
-        ("conversation_id", pa.string()),
+        ("conversation", pa.int64()),
         ("turn", pa.int64()),
         ("call_step", pa.int64()),
         ("call_position", pa.int64()),
@@ -36,10 +37,9 @@ _PAIRED = pa.schema(
         ("signal", pa.string()),
     ]
 )
-_ORPHANS = pa.schema(
+_UNCLAIMED = pa.schema(
     [
-        ("source", pa.string()),
-        ("conversation_id", pa.string()),
+        ("conversation", pa.int64()),
         ("turn", pa.int64()),
         ("step", pa.int64()),
         ("position", pa.int64()),
@@ -47,6 +47,17 @@ _ORPHANS = pa.schema(
         ("call_id", pa.string()),
         ("tool", pa.string()),
     ]
+)
+
+_TEMPORARY = (
+    "numbered",
+    "placed",
+    "marks",
+    "tangled",
+    "paired",
+    "unclaimed",
+    "operation_ids",
+    "tool_rules",
 )
 
 
@@ -57,20 +68,20 @@ def derive(session: duckdb.DuckDBPyConnection, source: str, tools: Mapping[str, 
         run_sql(session, "case", f"derive/{name}.sql", values)
     _pair_tangled(session, source)
     _apply_tool_rules(session, source, tools)
-    for name in ("40_tool_calls", "50_conversations"):
+    for name in ("40_tool_calls", "41_orphan_results", "50_conversations"):
         run_sql(session, "case", f"derive/{name}.sql", values)
-    for name in ("placed", "marks", "tangled", "paired", "operation_ids", "tool_rules"):
+    for name in _TEMPORARY:
         session.execute(f"drop table {name}")
 
 
 def _pair_tangled(session: duckdb.DuckDBPyConnection, source: str) -> None:
     """Pair the calls and results of conversations in which ids alone do not tell."""
     for marks in _tangled_conversations(session, source):
-        found = [pair(group) for _, group in groupby(marks, attrgetter("conversation_id"))]
+        found = [pair(group) for _, group in groupby(marks, attrgetter("conversation"))]
         calls = [_paired_row(call) for pairs in found for call in pairs.calls]
-        orphans = [_orphan_row(source, mark) for pairs in found for mark in pairs.orphans]
+        unclaimed = [_unclaimed_row(mark) for pairs in found for mark in pairs.orphans]
         _append(session, "paired", calls, _PAIRED)
-        _append(session, "orphan_results", orphans, _ORPHANS)
+        _append(session, "unclaimed", unclaimed, _UNCLAIMED)
 
 
 def _tangled_conversations(
@@ -79,15 +90,40 @@ def _tangled_conversations(
     """Marks of tangled conversations, some conversations at a time, grouped by conversation."""
     ((count,),) = session.execute("select count(*) from tangled").fetchall()
     for start in range(1, count + 1, _CHUNK):
-        values = {"source": source, "first": start, "last": start + _CHUNK - 1}
-        found = run_sql(session, "case", "derive/31_tangled_marks.sql", values)
-        yield (Mark(*mark) for mark in found)
+        values = {"first": start, "last": start + _CHUNK - 1}
+        found = [
+            (Mark(*mark), is_repeated)
+            for *mark, is_repeated in run_sql(
+                session, "case", "derive/31_tangled_marks.sql", values
+            )
+        ]
+        rows = {mark.row for mark, is_repeated in found if is_repeated}
+        digests = _digests_of_arguments(session, source, rows)
+        yield (replace(mark, arguments=digests.get((mark.row, mark.part))) for mark, _ in found)
+
+
+def _digests_of_arguments(
+    session: duckdb.DuckDBPyConnection, source: str, rows: set[int]
+) -> dict[tuple[int, int], str]:
+    """By row and part: they tell a call that was logged twice from two calls under one id.
+
+    The rows stand in the text of the query, so that only they are taken apart.
+    """
+    if not rows:
+        return {}
+    listed = ", ".join(map(str, sorted(rows)))
+    found = session.execute(
+        "select \"row\", part, md5(coalesce(arguments, '')) from parts "
+        f"where source = ? and kind = 'tool_call' and \"row\" in ({listed})",
+        [source],
+    )
+    return {(row, part): digest for row, part, digest in found.fetchall()}
 
 
 def _paired_row(paired: PairedCall) -> dict[str, Any]:
     call, result = paired.call, paired.result
     return {
-        "conversation_id": call.conversation_id,
+        "conversation": call.conversation,
         "turn": call.turn,
         "call_step": call.step,
         "call_position": call.position,
@@ -103,10 +139,9 @@ def _paired_row(paired: PairedCall) -> dict[str, Any]:
     }
 
 
-def _orphan_row(source: str, mark: Mark) -> dict[str, Any]:
+def _unclaimed_row(mark: Mark) -> dict[str, Any]:
     return {
-        "source": source,
-        "conversation_id": mark.conversation_id,
+        "conversation": mark.conversation,
         "turn": mark.turn,
         "step": mark.step,
         "position": mark.position,

@@ -1,114 +1,150 @@
 -- The fast path for rows that hold messages: G3 to G6. It accepts a row only if every byte of it is
 -- accounted for: the lengths of what was taken out of it and of the keys around that make up its
 -- own. So nothing in an accepted row went unseen: no unknown key, no duplicate, no other spelling,
--- no null. What is not accepted lands with route `careful`.
+-- no null. What is not accepted is set aside.
 --
--- `incoming` (row, conversation_id, step, payload, digest, screened) comes from the screen, which has
--- looked into the free-form objects. Parameter: $source.
+-- `incoming` comes from the screen: `document` is the payload, or the same in one spelling. What is
+-- taken out of it is spelled by DuckDB, and is never longer than it stands there: strings cannot be,
+-- and of free-form objects `is_object` knows. Parameter: $source.
 insert into events
 with
 parsed as (
-    select *, case when screened >= 0 and json_valid(payload) then json_transform(payload, '{"conversation_id":"JSON","seq":"JSON","step":"JSON","exec_id":"JSON","harness_id":"JSON","harness_config":"JSON","messages":[{"role":"JSON","content":{"text":{"text":"JSON"},"thought":{"signature":"JSON","summary":[{"text":{"text":"JSON"}}]},"tool_call":{"id":"JSON","signature":"JSON","function_call":{"name":"JSON","arguments":"JSON"}},"tool_result":{"call_id":"JSON","signature":"JSON","function_result":{"name":"JSON","response":"JSON"}}}}],"state":"JSON"}') end as m
-    from incoming
-),
--- One part a row at most: rows of several messages are rare and take the careful path.
-first_item as (
-    select * exclude (m), m, m.messages[1] as item, coalesce(len(m.messages), 0) as content_count
-    from parsed
-),
-parted as (
-    select
-        * exclude (item),
-        item.role as role_leaf,
-        item.content is not null as has_content,
-        item.content.text.text as text_leaf,
-        item.content.text is not null as is_text_part,
-        item.content.thought as thought,
-        item.content.thought.summary[1].text.text as summary_leaf,
-        item.content.tool_call as call,
-        item.content.tool_result as result
-    from first_item
-),
-measured as (
     select
         *,
-        object_length(
-            member_length('conversation_id', strlen(m.conversation_id))
-            + member_length('seq', strlen(m.seq))
-            + member_length('step', strlen(m.step))
-            + member_length('exec_id', strlen(m.exec_id))
-            + member_length('harness_id', strlen(m.harness_id))
-            + member_length('harness_config', strlen(m.harness_config))
-            + member_length('messages', case when content_count = 1 then 2 + object_length(
-                member_length('role', strlen(role_leaf))
-                + member_length('content', case when has_content then object_length(
-                    case
-                        when is_text_part then member_length('text',
-                            object_length(member_length('text', strlen(text_leaf))))
-                        when thought is not null then member_length('thought', object_length(
-                            member_length('signature', strlen(thought.signature))
-                            + member_length('summary', case when len(thought.summary) = 1
-                                then 2 + object_length(member_length('text',
-                                    object_length(member_length('text', strlen(summary_leaf))))) end)))
-                        when call is not null then member_length('tool_call', object_length(
-                            member_length('id', strlen(call.id))
-                            + member_length('signature', strlen(call.signature))
-                            + member_length('function_call', case when call.function_call is not null
-                                then object_length(
-                                    member_length('name', strlen(call.function_call.name))
-                                    + member_length('arguments', strlen(call.function_call.arguments))) end)))
-                        when result is not null then member_length('tool_result', object_length(
-                            member_length('call_id', strlen(result.call_id))
-                            + member_length('signature', strlen(result.signature))
-                            + member_length('function_result', case when result.function_result is not null
-                                then object_length(
-                                    member_length('name', strlen(result.function_result.name))
-                                    + member_length('response', strlen(result.function_result.response))) end)))
-                    end) end)) end)
-            + member_length('state', strlen(m.state))
-        ) as expected
-    from parted
+        try(json_extract(document, [
+            '$.conversation_id', '$.seq', '$.step', '$.exec_id', '$.harness_id',
+            '$.harness_config', '$.state',
+            '$.messages[0].role', '$.messages[0].content.text.text',
+            '$.messages[0].content.thought.signature',
+            '$.messages[0].content.thought.summary[0].text.text',
+            '$.messages[0].content.tool_call.id', '$.messages[0].content.tool_call.signature',
+            '$.messages[0].content.tool_call.function_call.name',
+            '$.messages[0].content.tool_call.function_call.arguments',
+            '$.messages[0].content.tool_result.call_id',
+            '$.messages[0].content.tool_result.signature',
+            '$.messages[0].content.tool_result.function_result.name',
+            '$.messages[0].content.tool_result.function_result.response'
+        ])) as leaves
+    from incoming
+),
+named as (
+    select
+        * exclude (leaves),
+        leaves is not null as is_json,
+        leaves[1] as id_leaf,
+        leaves[2] as seq_leaf,
+        leaves[3] as step_leaf,
+        leaves[4] as exec_leaf,
+        leaves[5] as owner_leaf,
+        leaves[6] as config_leaf,
+        leaves[7] as state_leaf,
+        leaves[8] as role_leaf,
+        leaves[9] as text_leaf,
+        leaves[10] as thought_signature,
+        leaves[11] as summary_leaf,
+        leaves[12] as call_id_leaf,
+        leaves[13] as call_signature,
+        leaves[14] as call_name_leaf,
+        leaves[15] as arguments,
+        leaves[16] as result_id_leaf,
+        leaves[17] as result_signature,
+        leaves[18] as result_name_leaf,
+        leaves[19] as response,
+        case
+            when text_leaf is not null then 'text'
+            when coalesce(call_name_leaf, arguments) is not null then 'tool_call'
+            when coalesce(result_name_leaf, response) is not null then 'tool_result'
+            when coalesce(summary_leaf, thought_signature) is not null then 'thought'
+            -- A text without a character in it.
+            when role_leaf is not null then 'text'
+        end as kind,
+        -- G4 keeps its configuration as base64; every later generation as an object.
+        case when exec_leaf is null then config_leaf end as config_object,
+        case
+            when arguments is not null then 'arguments'
+            when response is not null then 'response'
+            when config_object is not null then 'harness_config'
+        end as object_key,
+        coalesce(arguments, response, config_object) as object_leaf
+    from parsed
+),
+-- How long the part is if there is nothing else in it; NULL if it is not of the expected shape. One
+-- part a row at most: rows of several messages are rare and not this path's.
+sized as (
+    select
+        *,
+        case kind
+            when 'text' then
+                case
+                    when is_shown(text_leaf)
+                        and (text_leaf is not null
+                            or config_leaf is null and contains(document, '"content":{"text":{}}'))
+                    then member_length('text', object_length(
+                        member_length('text', strlen(text_leaf))))
+                end
+            when 'thought' then
+                case
+                    when is_base64(thought_signature) and is_shown(summary_leaf)
+                    then member_length('thought', object_length(
+                        member_length('signature', strlen(thought_signature))
+                        + case when summary_leaf is null then 0
+                            else member_length('summary', 2 + object_length(member_length('text',
+                                object_length(member_length('text', strlen(summary_leaf)))))) end))
+                end
+            when 'tool_call' then
+                case
+                    when is_plain(call_id_leaf) and is_base64(call_signature)
+                        and is_plain(call_name_leaf)
+                    then member_length('tool_call', object_length(
+                        member_length('id', strlen(call_id_leaf))
+                        + member_length('signature', strlen(call_signature))
+                        + member_length('function_call', object_length(
+                            member_length('name', strlen(call_name_leaf))
+                            + member_length('arguments', strlen(arguments))))))
+                end
+            when 'tool_result' then
+                case
+                    when is_plain(result_id_leaf) and is_base64(result_signature)
+                        and is_plain(result_name_leaf)
+                    then member_length('tool_result', object_length(
+                        member_length('call_id', strlen(result_id_leaf))
+                        + member_length('signature', strlen(result_signature))
+                        + member_length('function_result', object_length(
+                            member_length('name', strlen(result_name_leaf))
+                            + member_length('response', strlen(response))))))
+                end
+        end as content_members
+    from named
 ),
 judged as (
     select
         *,
-        m is not null and starts_with(payload, '{') and coalesce(
-            is_all(case when m is not null then expected end, payload, screened % 2 = 1)
-            and content_count <= 1
-            and content_count = is_text_part::int + (thought is not null)::int
-                + (call is not null)::int + (result is not null)::int
-            -- What holds nothing may be no object at all: a number or a list counts as `{}` here.
-            and (thought is null or thought.signature is not null or summary_leaf is not null)
-            and (thought is null or len(thought.summary) is null or summary_leaf is not null)
-            and (call is null or call.id is not null or call.signature is not null
-                or call.function_call is not null)
-            and (call.function_call is null or call.function_call.name is not null
-                or call.function_call.arguments is not null)
-            and (result is null or result.call_id is not null or result.signature is not null
-                or result.function_result is not null)
-            and (result.function_result is null or result.function_result.name is not null
-                or result.function_result.response is not null)
-            and (not is_text_part or text_leaf is not null
-                or m.harness_config is null and contains(payload, '"content":{"text":{}}'))
-            and is_text(m.conversation_id) and is_text(m.exec_id) and is_text(m.harness_id)
-            and is_state(m.state) and is_text(role_leaf) and is_text(text_leaf)
-            and is_text(summary_leaf) and is_base64(thought.signature)
-            and is_text(call.id) and is_text(call.function_call.name) and is_base64(call.signature)
-            and is_text(result.call_id) and is_text(result.function_result.name)
-            and is_base64(result.signature)
-            and (m.seq is null or regexp_full_match(m.seq, '[0-9]{1,9}'))
-            and (m.step is null or regexp_full_match(m.step, '[0-9]{1,9}'))
-            and (m.seq is not null or m.step is not null)
-            and is_object(call.function_call.arguments)
-            and is_object(result.function_result.response)
-            -- G4 keeps its configuration as base64; every later generation as an object.
-            and case when m.exec_id is null then is_object(m.harness_config)
-                else is_base64(m.harness_config) end
-            and screened // 2 = (call.function_call.arguments is not null)::int
-                + (result.function_result.response is not null)::int
-                + (m.harness_config is not null)::int,
+        coalesce(
+            is_json and starts_with(document, '{')
+            and strlen(document) = object_length(
+                member_length('conversation_id', strlen(id_leaf))
+                + member_length('seq', strlen(seq_leaf))
+                + member_length('step', strlen(step_leaf))
+                + member_length('exec_id', strlen(exec_leaf))
+                + member_length('harness_id', strlen(owner_leaf))
+                + member_length('harness_config', strlen(config_leaf))
+                + case when kind is null then 0
+                    else strlen('messages') + 6 + object_length(
+                        member_length('role', strlen(role_leaf))
+                        + strlen('content') + 4 + object_length(content_members)) end
+                + member_length('state', strlen(state_leaf)))
+            and is_text(id_leaf) and is_plain(exec_leaf) and is_plain(owner_leaf)
+            and is_plain(role_leaf) and is_state(state_leaf)
+            and coalesce(seq_leaf, step_leaf) is not null
+            and coalesce(regexp_full_match(seq_leaf, '[0-9]{1,9}'), true)
+            and coalesce(regexp_full_match(step_leaf, '[0-9]{1,9}'), true)
+            and (exec_leaf is null or is_base64(config_leaf))
+            -- Two free-form objects in one row could vouch for each other.
+            and (config_leaf is null or coalesce(arguments, response) is null)
+            and case when object_leaf is null then true
+                else is_object(object_key, object_leaf, document) end,
             false) as fast
-    from measured
+    from sized
 )
 select
     $source,
@@ -117,49 +153,33 @@ select
     step,
     step,
     true,
-    case when fast then coalesce(replace(m.state, '"', ''), 'STATE_UNSPECIFIED') else '' end,
-    case when fast then nullif(plain(m.harness_id), '') end,
+    coalesce(replace(state_leaf, '"', ''), 'STATE_UNSPECIFIED'),
+    nullif(plain(owner_leaf), ''),
+    case when exec_leaf is null then cast(config_leaf as varchar) else plain(config_leaf) end,
+    nullif(plain(exec_leaf), ''),
     case
-        when not fast then null
-        when m.exec_id is null then cast(m.harness_config as varchar)
-        else plain(m.harness_config)
-    end,
-    case when fast then nullif(plain(m.exec_id), '') end,
-    case
-        when not fast then ''
-        when m.exec_id is not null then 'exec'
-        when m.seq is not null then 'G5'
+        when exec_leaf is not null then 'exec'
+        when seq_leaf is not null then 'G5'
         else 'G6'
     end,
-    case when fast then 'fast' else 'careful' end,
-    case when fast then content_count else 0 end,
-    case
-        when not fast then null
-        when is_text_part then 'text'
-        when thought is not null then 'thought'
-        when call is not null then 'tool_call'
-        when result is not null then 'tool_result'
+    'fast',
+    case when kind is null then 0 else 1 end,
+    kind,
+    plain(role_leaf),
+    case kind
+        when 'tool_call' then coalesce(plain(call_id_leaf), '')
+        when 'tool_result' then coalesce(plain(result_id_leaf), '')
     end,
-    case when fast then plain(role_leaf) end,
-    case
-        when not fast then null
-        when call is not null then coalesce(plain(call.id), '')
-        when result is not null then coalesce(plain(result.call_id), '')
+    case kind
+        when 'tool_call' then coalesce(plain(call_name_leaf), '')
+        when 'tool_result' then coalesce(plain(result_name_leaf), '')
     end,
-    case
-        when not fast then null
-        when call is not null then coalesce(plain(call.function_call.name), '')
-        when result is not null then coalesce(plain(result.function_result.name), '')
+    case when kind = 'tool_result' then false end,
+    case when kind = 'tool_result' then result_signal(false, response) end,
+    case when kind is not null
+        then coalesce(strlen(coalesce(text_leaf, summary_leaf, arguments, response)), 0)
     end,
-    case when fast and result is not null then false end,
-    case when fast and result is not null
-        then result_signal(false, result.function_result.response) end,
-    null,
-    null,
-    case when fast and content_count = 1
-        then coalesce(strlen(coalesce(text_leaf, summary_leaf, call.function_call.arguments,
-            result.function_result.response)), 0) end,
-    null,
     payload,
     digest
-from judged;
+from judged
+where case when fast then true else set_aside("row", conversation_id, step, payload) end;

@@ -1,0 +1,5 @@
+-- Results that pairing in Python left without a call. Parameters: $source; `unclaimed` (temp).
+insert into orphan_results
+select $source, n.conversation_id, u.turn, u.step, u.position, u.part, u.call_id, u.tool
+from unclaimed u
+join numbered n on n.conversation = u.conversation;

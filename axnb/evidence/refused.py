@@ -1,0 +1,69 @@
+"""Rows that the fast path sets aside, kept until another path reads them.
+
+One INSERT of DuckDB cannot fill two tables, and deleting the rows again makes it write the whole
+table twice. So a function in its WHERE clause notes them on the way.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    [
+        pa.field("row", pa.int64()),
+        pa.field("conversation_id", pa.string()),
+        pa.field("step", pa.int64()),
+        pa.field("payload", pa.string()),
+    ]
+)
+
+
+class RefusedRows:
+    """Refused rows of one pass, in a file that only this process sees; a context manager.
+
+    Raises OSError where the scratch folder is full.
+    """
+
+    def __init__(self, scratch: Path | None) -> None:
+        self.count = 0
+        self._file = tempfile.TemporaryFile(dir=scratch)
+        self._writer = pa.ipc.new_stream(self._file, SCHEMA)
+        self._lock = Lock()
+
+    def __enter__(self) -> RefusedRows:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def set_aside(
+        self,
+        row: pa.ChunkedArray,
+        conversation_id: pa.ChunkedArray,
+        step: pa.ChunkedArray,
+        payload: pa.ChunkedArray,
+    ) -> pa.Array:
+        """Keep rows, and say of each that it is not to be inserted."""
+        rows = pa.table([row, conversation_id, step, payload], names=SCHEMA.names).cast(SCHEMA)
+        # DuckDB calls from several threads.
+        with self._lock:
+            self._writer.write_table(rows)
+            self.count += len(rows)
+        return pa.array([False] * len(rows), pa.bool_())
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """What was set aside; nothing can be added any more."""
+        self._writer.close()
+        self._file.seek(0)
+        yield from pa.ipc.open_stream(self._file)
