@@ -19,7 +19,7 @@ from axnb.ax import protojson, schemas
 from axnb.case.case import Case, run_sql
 from axnb.case.derive import derive
 from axnb.errors import AxnbError, CancelledError, DamagedError, SourceError
-from axnb.evidence.batches import long_rows_together
+from axnb.evidence.batches import long_rows_together, one_insert_each
 from axnb.evidence.careful import CarefulPath, place_odd_rows
 from axnb.evidence.locators import PostgresLocator, SqliteLocator
 from axnb.evidence.reader import LogReader
@@ -237,7 +237,8 @@ class _Load:
             for family, respell in _passes(self._reader.layout.column, first):
                 screen = Screen(respell=respell)
                 refused = stack.enter_context(RefusedRows(self._settings.scratch))
-                self._land_family(family, screen.reader(rows), refused)
+                for group in one_insert_each(rows):
+                    self._land_family(family, screen.reader(group), refused)
                 not_text += screen.not_text
                 rows = refused.batches()
                 if not refused.count:

@@ -32,7 +32,7 @@ class RefusedRows:
 
     def __init__(self, scratch: Path | None) -> None:
         self.count = 0
-        self._file = tempfile.TemporaryFile(dir=scratch)
+        self._file = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - closed on exit
         self._writer = pa.ipc.new_stream(self._file, SCHEMA)
         self._lock = Lock()
 

@@ -23,8 +23,10 @@ from axnb.evidence.reader import MAX_FAST_BYTES, MAX_ROW_BYTES, ExecutionRow, Od
 from axnb.evidence.wal import check_wal
 
 _MAGIC = b"SQLite format 3\x00"
-# Times the size of a usual row at most, this is what a batch takes of the memory.
+# The driver counts the rows of a batch and not their bytes, so large ones come by another way.
 _BATCH_ROWS = 2048
+_BATCH_BYTES = 4 << 20
+_USUAL_BYTES = 64 << 10
 
 
 class SqliteReader:
@@ -144,23 +146,32 @@ class SqliteReader:
 
     # --- rows ----------------------------------------------------------------------------------
 
-    def _regular(self) -> str:
-        """Rows whose values have the storage classes that AX writes, of a usual size."""
+    def _regular(self, *, above: int = -1, up_to: int = MAX_FAST_BYTES) -> str:
+        """Rows whose values have the storage classes that AX writes, by the size of the payload."""
         return (
             "typeof(conversation_id) = 'text' and typeof("
             f"{self.layout.column}) = 'integer' and typeof(payload) = 'text' "
-            f"and length(cast(payload as blob)) <= {MAX_FAST_BYTES}"
+            f"and length(cast(payload as blob)) between {above + 1} and {up_to}"
         )
 
     def fast_batches(self, conversation: str | None = None) -> Iterator[pa.RecordBatch]:
         """Batches of (row, conversation_id, step, payload) of the regular rows, as bytes."""
+        columns = f"rowid as row, conversation_id, {self.layout.column} as step, payload"
+        of_one = "" if conversation is None else " and conversation_id = ?"
+        values = () if conversation is None else (conversation,)
+        sql = f"select {columns} from {self._table} where %s{of_one}"
+        handed_on = 0
+        for batch in self._usual_batches(sql % self._regular(up_to=_USUAL_BYTES), values):
+            handed_on += batch.num_rows
+            yield batch
+        # Another scan of the table takes its time, and hardly a log has a large row.
+        if handed_on != self.count():
+            yield from self._large_batches(sql % self._regular(above=_USUAL_BYTES), values)
+
+    def _usual_batches(self, sql: str, values: Sequence[str]) -> Iterator[pa.RecordBatch]:
         import adbc_driver_sqlite
         from adbc_driver_manager import AdbcConnection, AdbcDatabase, AdbcStatement
 
-        sql = (
-            f"select rowid as row, conversation_id, {self.layout.column} as step, payload "
-            f"from {self._table} where {self._regular()}"
-        )
         uri = self._copy.path.resolve().as_uri()
         # Not by its DB-API module, which imports pandas: that takes longer than a small log.
         with (
@@ -168,17 +179,31 @@ class SqliteReader:
             AdbcConnection(database) as connection,
             AdbcStatement(connection) as statement,
         ):
-            statement.set_options(**{"adbc.sqlite.query.batch_rows": str(_BATCH_ROWS)})
-            if conversation is None:
-                statement.set_sql_query(sql)
-            else:
-                statement.set_sql_query(f"{sql} and conversation_id = ?")
-                statement.bind(pa.record_batch([pa.array([conversation])], names=["conversation"]))
+            statement.set_options(**{"adbc.sqlite.query.batch_rows": str(self._batch_rows())})
+            statement.set_sql_query(sql)
+            if values:
+                bound = [pa.array([value]) for value in values]
+                statement.bind(pa.record_batch(bound, names=[str(n) for n in range(len(bound))]))
             stream, _ = statement.execute_query()
-            # adbc guesses types from the first batch; an empty one has none that fit.
-            for batch in pa.RecordBatchReader.from_stream(stream):
-                if batch.num_rows:
-                    yield batch
+            # The driver guesses types from the first batch; an empty one has none that fit.
+            yield from filter(len, pa.RecordBatchReader.from_stream(stream))
+
+    def _batch_rows(self) -> int:
+        """How many rows of a mean size make a batch of a few MB."""
+        mean = self._copy.path.stat().st_size // max(1, self.count())
+        return max(64, min(_BATCH_ROWS, _BATCH_BYTES // max(1, mean)))
+
+    def _large_batches(self, sql: str, values: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        held: list[tuple[Any, ...]] = []
+        size = 0
+        for found in self._connection.execute(sql, values):
+            held.append(found)
+            size += len(found[3])
+            if size >= _BATCH_BYTES:
+                yield _batch(held)
+                held, size = [], 0
+        if held:
+            yield _batch(held)
 
     def odd_rows(
         self, conversation: str | None = None, rows: Sequence[int] = ()
@@ -318,6 +343,15 @@ def _refuse_non_database(path: Path) -> None:
         raise NotALogError(f"{path} has 0 bytes: a copy that failed, not an empty log.")
     if head != _MAGIC:
         raise NotALogError(f"{path} has no SQLite header ({size:,} bytes of something else).")
+
+
+def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
+    types = (pa.int64(), pa.binary(), pa.int64(), pa.binary())
+    columns = [
+        pa.array(values, kind)
+        for values, kind in zip(zip(*rows, strict=True), types, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=["row", "conversation_id", "step", "payload"])
 
 
 def _odd_row(found: tuple[Any, ...]) -> OddRow:
