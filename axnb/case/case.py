@@ -122,6 +122,8 @@ class Case:
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
             "memory_limit": self.settings.memory_limit,
+            # Blocks come from one piece of memory, which is faster than asking for each.
+            "block_allocator_memory": self.settings.memory_limit,
             "temp_directory": str(self._spill),
             "preserve_insertion_order": "false",
             # Agent output compresses well, but packing it costs more time than reading the log.

@@ -16,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from types import TracebackType
 from typing import Any
 
@@ -24,14 +25,11 @@ from axnb.errors import SourceChangedError, UnavailableError
 #: File name -> size and sha256.
 Digests = dict[str, dict[str, Any]]
 
+#: Bytes to hash at once, and seconds until more of them may have come.
+_PIECE = 1 << 20
+_MOMENT = 0.002
+
 SIDECARS = ("", "-wal", "-journal", "-shm")
-
-
-def file_digest(path: Path) -> dict[str, Any]:
-    """Size in bytes and sha256 of a file."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"size": file.tell(), "sha256": digest}
 
 
 def _parts(database: Path) -> list[Path]:
@@ -40,13 +38,30 @@ def _parts(database: Path) -> list[Path]:
     return [path for path in paths if path.exists()]
 
 
-def _digests(paths: list[Path]) -> Digests:
+def _digests(paths: list[Path], written: Event | None = None) -> Digests:
+    """Sizes and hashes of files, which may still grow until `written` is set."""
     found = {}
     for path in paths:
+        while written is not None and not path.exists() and not written.wait(_MOMENT):
+            continue
         # A journal comes and goes with each write: one that has gone is missing from the digests.
         with suppress(FileNotFoundError, IsADirectoryError):
-            found[_shown(path)] = file_digest(path)
+            found[_shown(path)] = _file_digest(path, written)
     return found
+
+
+def _file_digest(path: Path, written: Event | None) -> dict[str, Any]:
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb", buffering=0) as file:
+        while True:
+            is_whole = written is None or written.is_set()
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+                size += len(piece)
+            if is_whole:
+                return {"size": size, "sha256": digest.hexdigest()}
+            assert written is not None
+            written.wait(_MOMENT)
 
 
 def _shown(path: Path) -> str:
@@ -74,17 +89,12 @@ class PrivateCopy:
     def __enter__(self) -> PrivateCopy:
         self._folder = Path(tempfile.mkdtemp(prefix="axnb-", dir=self.scratch))
         self.path = self._folder / self.source.name
+        self._workers = ThreadPoolExecutor(1)
         try:
-            if self.live:
-                self._back_up()
-            else:
-                self._copy()
+            parts = self._back_up() if self.live else self._copy()
             # Hashing takes as long as reading, so it goes on beside it; but what SQLite may roll
             # back or merge when it opens the copy must be hashed before.
-            self._workers = ThreadPoolExecutor(1)
-            copied = _parts(self.path)
-            self._before = self._workers.submit(_digests, copied)
-            if len(copied) > 1:
+            if parts > 1:
                 self._before.result()
         except OSError as err:
             self.__exit__(None, None, None)
@@ -100,24 +110,31 @@ class PrivateCopy:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if hasattr(self, "_workers"):
-            self._workers.shutdown(cancel_futures=True)
+        self._workers.shutdown(cancel_futures=True)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _copy(self) -> None:
+    def _copy(self) -> int:
+        """Copy the database and its sidecars, hashed as they come; how many files these are."""
         if not self.source.exists():
             raise UnavailableError(f"{self.source} does not exist.")
-        for part in _parts(self.source):
-            target = self._folder / part.name
-            try:
-                shutil.copyfile(part, target)
-            except FileNotFoundError:
-                # A journal that was there a moment ago: somebody writes.
-                raise self._changed(part.name) from None
-            os.chmod(target, 0o600)
+        parts = _parts(self.source)
+        copied = Event()
+        copies = [self._folder / part.name for part in parts]
+        self._before = self._workers.submit(_digests, copies, copied)
+        try:
+            for part, target in zip(parts, copies, strict=True):
+                try:
+                    shutil.copyfile(part, target)
+                except FileNotFoundError:
+                    # A journal that was there a moment ago: somebody writes.
+                    raise self._changed(part.name) from None
+                os.chmod(target, 0o600)
+        finally:
+            copied.set()
+        return len(parts)
 
-    def _back_up(self) -> None:
-        """Copy a database that is in use, through SQLite's backup API."""
+    def _back_up(self) -> int:
+        """Copy a database that is in use, through SQLite's backup API; the copy is one file."""
         uri = f"{self.source.resolve().as_uri()}?mode=ro"
         try:
             with (
@@ -127,6 +144,8 @@ class PrivateCopy:
                 live.backup(copy)
         except sqlite3.Error as err:
             raise UnavailableError(f"{self.source} cannot be backed up live: {err}.") from err
+        self._before = self._workers.submit(_digests, [self.path])
+        return 1
 
     def hash_source(self) -> None:
         """Begin to hash the source: everything that is wanted of the copy has been read."""
