@@ -6,33 +6,31 @@
 with
 decoded as (
     select
-        source, conversation_id, position, "row", visible,
+        source, conversation, position, "row", visible,
         not (
             config is not null and $config_kind <> 'none' and shape <> 'G8'
             and starts_with(config, '{') <> ($config_kind = 'object')
         ) as readable,
-        case state
-            when 'STATE_PENDING' then 1 when 'STATE_FAILED' then 2
-            when 'STATE_COMPLETED' then 3 when 'STATE_CANCELED' then 4 else 0
-        end as state,
+        state,
         case when (shape = 'G8') = ($owner_key = 'agent_id') and $owner_key <> '' then harness_id end as owner,
         case when shape in ('exec', 'G5', 'G6') then exec_id end as exec_id,
         case when (shape in ('exec', 'G5', 'G6')) = ($content_key = 'messages')
             then content_count else 0 end as decoded,
         content_count as stored
-    from events where route = 'fast'
+    from event_rows where fast
     union all
     select
-        k.source, k.conversation_id, k.position, k."row", k.visible,
+        k.source, k.conversation, k.position, k."row", k.visible,
         r.readable, r.state, nullif(r.owner, ''), nullif(r.exec_id, ''), r.content_count, k.stored
     from (
-        select source, conversation_id, position, "row", visible, content_count as stored
-        from events where route = 'careful'
+        select source, conversation, position, "row", visible, content_count as stored
+        from event_rows where not fast
         union all
         -- What an undecodable row holds is what the generation sees that decodes most of it.
-        select j.source, j.conversation_id, j.position, j."row", j.visible, max(r.content_count)
-        from rejects j join readings r on r.source = j.source and r."row" = j."row"
-        where j.conversation_id is not null
+        select j.source, n.conversation, j.position, j."row", j.visible, max(r.content_count)
+        from rejects j
+        join readings r on r.source = j.source and r."row" = j."row"
+        join conversation_numbers n on n.source = j.source and n.conversation_id = j.conversation_id
         group by all
     ) k
     join readings r on r.source = k.source and r."row" = k."row" and r.generation = $generation
@@ -40,7 +38,7 @@ decoded as (
 told as (
     select
         source,
-        conversation_id,
+        conversation,
         case when bool_or(not readable) then false when bool_and(readable is not null) then true end as readable,
         coalesce(arg_max(state, struct_pack(p := position, r := "row")) filter (state <> 0), 0) as last_state,
         coalesce(arg_min(owner, struct_pack(p := position, r := "row")) filter (owner is not null), '') as owner,
@@ -49,13 +47,13 @@ told as (
         sum(stored) as stored
     from decoded
     where visible
-    group by source, conversation_id
+    group by source, conversation
 ),
 -- G3: the last pending execution, unless a later row completes it.
 completed as (
-    select distinct d.source, d.conversation_id
+    select distinct d.source, d.conversation
     from decoded d
-    join told t on t.source = d.source and t.conversation_id = d.conversation_id
+    join told t on t.source = d.source and t.conversation = d.conversation
     where $generation = 'G3' and d.visible and d.state = 3 and t.pending is not null
         and coalesce(d.exec_id, '') = t.pending.e
         and (d.position > t.pending.p or d.position = t.pending.p and d."row" > t.pending.r)
@@ -76,7 +74,7 @@ select
     coalesce(t.last_state = 1, false) as pending,
     coalesce(t.owner, '') as owner,
     case
-        when t.pending is null or t.pending.e = '' or done.conversation_id is not null then 'none'
+        when t.pending is null or t.pending.e = '' or done.conversation is not null then 'none'
         when coalesce(e.known, 0) = 0 then 'lost'
         when e.closed then 'closed'
         when a.conversation_id is not null then 'waiting'
@@ -84,10 +82,11 @@ select
     end as execution,
     coalesce(t.decoded, 0) as decoded,
     coalesce(t.stored, 0) as stored,
-    t.conversation_id is not null as seen
+    t.conversation is not null as seen
 from conversations c
-left join told t on t.source = c.source and t.conversation_id = c.conversation_id
-left join completed done on done.source = c.source and done.conversation_id = c.conversation_id
+join conversation_numbers n on n.source = c.source and n.conversation_id = c.conversation_id
+left join told t on t.source = n.source and t.conversation = n.conversation
+left join completed done on done.source = n.source and done.conversation = n.conversation
 left join executed e on e.source = c.source and e.exec_id = t.pending.e
 left join asking a on a.source = c.source and a.conversation_id = c.conversation_id
 order by c.source, c.conversation_id;

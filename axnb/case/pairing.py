@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 class Mark:
     """A logged call or result, as the temp table `marks` holds it."""
 
-    #: Its number in the temp table `numbered`.
+    #: Its number in `conversation_numbers`.
     conversation: int
     turn: int
     step: int | None

@@ -23,33 +23,72 @@ create table if not exists sources (
     incomplete varchar[] not null     -- why it may hold less than was there, a sentence each
 );
 
--- A row of a conversation_log that AX of the row's own generation can decode.
-create table if not exists events (
+-- A conversation's number within its source. Rows carry the number: comparing a million ids again
+-- and again takes longer than reading them.
+create table if not exists conversation_numbers (
     source varchar not null,
-    "row" bigint not null,            -- place in the source's own order
-    conversation_id varchar not null,
-    step bigint,                      -- the number column (seq or step)
-    position bigint not null,         -- place in the order in which AX reads the conversation
-    visible boolean not null,         -- false where AX's own query does not find the row
-    state varchar not null,           -- STATE_PENDING, STATE_COMPLETED, …
-    harness_id varchar,               -- the owner that the row names (agent_id in G8)
-    config varchar,                   -- configuration of the turn, JSON text
-    exec_id varchar,                  -- G3 and G4
-    shape varchar not null,           -- what the row's keys say of its generation; see ax/rows
-    route varchar not null,           -- fast or careful: which reader decoded it
-    content_count integer not null,   -- messages or steps in the row
+    conversation integer not null,
+    conversation_id varchar not null
+);
+
+create type if not exists row_shape as enum ('exec', 'G5', 'G6', 'G7', 'G8', 'steps', 'state', '');
+create type if not exists usual_kind as enum ('text', 'thought', 'tool_call', 'tool_result', 'other');
+
+-- What the views `events` and `parts` show, in the form that takes the least room.
+create table if not exists event_rows (
+    source varchar not null,
+    "row" bigint not null,
+    conversation integer not null,
+    step bigint,
+    position bigint not null,
+    visible boolean not null,
+    state integer not null,           -- AX's number of the state
+    harness_id varchar,
+    config varchar,
+    exec_id varchar,
+    shape row_shape not null,
+    fast boolean not null,
+    content_count integer not null,
     -- The part of a row that took the fast path, if it has one. Of any other row only the kind and
-    -- the role of its first part stand here. Read parts through the view `parts`.
-    part_kind varchar,
+    -- the role of its first part stand here.
+    part_kind usual_kind,
     part_role varchar,
     part_call_id varchar,
     part_tool varchar,
     part_is_error boolean,
     part_signal varchar,
-    part_size bigint,
-    payload varchar not null,         -- the original text
-    digest blob not null              -- sha256 of the original text
+    part_size integer,
+    payload varchar not null,
+    digest blob not null
 );
+
+-- AX's word for a state; it writes the number of one that it has no word for.
+create or replace macro state_name(number) as
+    case number
+        when 0 then 'STATE_UNSPECIFIED' when 1 then 'STATE_PENDING' when 2 then 'STATE_FAILED'
+        when 3 then 'STATE_COMPLETED' when 4 then 'STATE_CANCELED' else 'STATE_' || number
+    end;
+
+-- A row of a conversation_log that AX of the row's own generation can decode.
+create or replace view events as
+select
+    e.source,
+    e."row",                          -- place in the source's own order
+    n.conversation_id,
+    e.step,                           -- the number column (seq or step)
+    e.position,                       -- place in the order in which AX reads the conversation
+    e.visible,                        -- false where AX's own query does not find the row
+    state_name(e.state) as state,
+    e.harness_id,                     -- the owner that the row names (agent_id in G8)
+    e.config,                         -- configuration of the turn, JSON text
+    e.exec_id,                        -- G3 and G4
+    cast(e.shape as varchar) as shape,  -- what the row's keys say of its generation; see ax/rows
+    case when e.fast then 'fast' else 'careful' end as route,  -- which reader decoded it
+    e.content_count,                  -- messages or steps in the row
+    e.payload,                        -- the original text
+    e.digest                          -- sha256 of the original text
+from event_rows e
+join conversation_numbers n on n.source = e.source and n.conversation = e.conversation;
 
 -- A row that AX of its own generation cannot decode, or whose key cannot be read.
 create table if not exists rejects (
@@ -63,7 +102,7 @@ create table if not exists rejects (
     shape varchar not null,
     reason varchar not null,          -- a short class
     decodes boolean,                  -- can AX of its own generation decode it? NULL: not looked at
-    state varchar,                    -- the state that it names, where it decodes
+    state integer,                    -- AX's number of the state that it names, where it decodes
     detail varchar not null,          -- where in the row; never a piece of it
     size bigint not null,             -- bytes
     digest blob,                      -- sha256 of the raw bytes; NULL where they could not be read
@@ -118,9 +157,10 @@ create table if not exists careful_parts (
 -- outside landing where JSON is taken apart.
 create or replace view parts as
 select
-    source, "row", conversation_id, step, position, 1::bigint as part, part_kind as kind,
-    part_role as "role", part_call_id as call_id, part_tool as tool, part_is_error as is_error,
-    part_signal as signal, null::varchar as decision, part_size as size,
+    e.source, "row", n.conversation_id, step, position, 1::bigint as part,
+    cast(part_kind as varchar) as kind, part_role as "role", part_call_id as call_id,
+    part_tool as tool, part_is_error as is_error, part_signal as signal,
+    null::varchar as decision, part_size::bigint as size,
     case
         when part_kind = 'text' and shape in ('exec', 'G5', 'G6')
             then coalesce(json_extract_string(payload, '$.messages[0].content.text.text'), '')
@@ -146,8 +186,9 @@ select
             ) as varchar
         )
     end as result
-from events
-where route = 'fast' and part_kind is not null
+from event_rows e
+join conversation_numbers n on n.source = e.source and n.conversation = e.conversation
+where fast and part_kind is not null
 union all
 select
     source, "row", conversation_id, step, position, part, kind, "role", call_id, tool, is_error,

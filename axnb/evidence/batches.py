@@ -8,6 +8,64 @@ from itertools import groupby
 import pyarrow as pa
 import pyarrow.compute as pc
 
+
+class ConversationNumbers:
+    """The numbers of conversations within their source, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, conversation_id: str) -> int:
+        """The number of a conversation, a new one if it has none."""
+        number = self._numbers.setdefault(conversation_id, len(self.ids))
+        if number == len(self.ids):
+            self.ids.append(conversation_id)
+        return number
+
+    def table(self, source: str) -> pa.Table:
+        """Rows for `conversation_numbers`."""
+        numbers = range(len(self.ids))
+        return pa.table(
+            {
+                "source": [source] * len(self.ids),
+                "conversation": numbers,
+                "conversation_id": self.ids,
+            }
+        )
+
+    def numbered(
+        self, batches: Iterable[pa.RecordBatch], not_text: list[int]
+    ) -> Iterator[pa.RecordBatch]:
+        """The same rows with numbers in place of ids: (row, conversation, step, payload).
+
+        Those whose id is not UTF-8 are left out, and come into `not_text`.
+        """
+        for batch in batches:
+            ids = batch.column(1).cast(pa.binary()).dictionary_encode()
+            found = [self._of_bytes(raw) for raw in ids.dictionary.to_pylist()]
+            conversation = pa.array(found, pa.int32()).take(ids.indices)
+            rows = pa.RecordBatch.from_arrays(
+                [
+                    batch.column(0).cast(pa.int64()),
+                    conversation,
+                    batch.column(2).cast(pa.int64()),
+                    batch.column(3).cast(pa.binary()),
+                ],
+                names=["row", "conversation", "step", "payload"],
+            )
+            if conversation.null_count:
+                not_text += rows.column(0).filter(conversation.is_null()).to_pylist()
+                rows = rows.filter(conversation.is_valid())
+            yield rows
+
+    def _of_bytes(self, raw: bytes) -> int | None:
+        try:
+            return self.number(raw.decode())
+        except UnicodeDecodeError:
+            return None
+
+
 #: DuckDB keeps longer texts outside of their column, in blocks of 256 KiB that belong to a stretch
 #: of a few hundred rows: one long text among short ones takes a whole block.
 LONG_TEXT = 4096
@@ -17,10 +75,10 @@ _TOGETHER = 4 << 20
 
 
 def long_rows_together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows of (row, conversation_id, step, payload), long ones in batches of their own."""
+    """The same rows of (row, conversation, step, payload), long ones in batches of their own."""
     held: list[pa.RecordBatch] = []
     size = 0
-    for batch in map(_as_bytes, batches):
+    for batch in batches:
         is_long = pc.greater(pc.binary_length(batch.column(3)), LONG_TEXT)
         if not pc.any(is_long).as_py():
             yield batch
@@ -34,14 +92,6 @@ def long_rows_together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordB
             held, size = [], 0
     if held:
         yield from _in_pieces(pa.concat_batches(held))
-
-
-def _as_bytes(batch: pa.RecordBatch) -> pa.RecordBatch:
-    columns = [
-        column.cast(pa.binary()) if name in ("conversation_id", "payload") else column
-        for name, column in zip(batch.schema.names, batch.columns, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _in_pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -21,6 +21,7 @@ import pyarrow as pa
 from axnb.ax import protojson, rows
 from axnb.ax.versions import GENERATIONS
 from axnb.case.case import run_sql
+from axnb.evidence.batches import ConversationNumbers
 from axnb.evidence.reader import MAX_ROW_BYTES, OddRow
 
 _CHUNK = 2000
@@ -40,11 +41,12 @@ _PART = pa.struct(
 _EVENTS = pa.schema(
     [
         ("row", pa.int64()),
+        ("conversation", pa.int32()),
         ("conversation_id", pa.string()),
         ("step", pa.int64()),
         ("position", pa.int64()),
         ("visible", pa.bool_()),
-        ("state", pa.string()),
+        ("state", pa.int32()),
         ("harness_id", pa.string()),
         ("config", pa.string()),
         ("exec_id", pa.string()),
@@ -66,7 +68,7 @@ _REJECTS = pa.schema(
         ("shape", pa.string()),
         ("reason", pa.string()),
         ("decodes", pa.bool_()),
-        ("state", pa.string()),
+        ("state", pa.int32()),
         ("detail", pa.string()),
         ("size", pa.int64()),
         ("digest", pa.binary()),
@@ -182,10 +184,17 @@ def _position(odd: OddRow, step: int | None) -> int:
 class CarefulPath:
     """Decode careful rows of one source and write them into the case."""
 
-    def __init__(self, session: duckdb.DuckDBPyConnection, source: str, column: str) -> None:
+    def __init__(
+        self,
+        session: duckdb.DuckDBPyConnection,
+        source: str,
+        column: str,
+        numbers: ConversationNumbers,
+    ) -> None:
         self._session = session
         self._source = source
         self._column = column
+        self._numbers = numbers
 
     def take(self, careful: Iterable[CarefulRow]) -> None:
         """Decode and write rows, in chunks that fit the memory."""
@@ -202,7 +211,12 @@ class CarefulPath:
 
     def take_refused(self, batches: Iterable[pa.RecordBatch]) -> None:
         """Decode the rows that the fast path has set aside, as the screen handed them on."""
-        self.take(_refused(row) for batch in batches for row in batch.to_pylist())
+        ids = self._numbers.ids
+        self.take(
+            _refused({**row, "conversation_id": ids[row["conversation"]]})
+            for batch in batches
+            for row in batch.to_pylist()
+        )
 
     def _write(self, chunk: list[CarefulRow]) -> None:
         events: list[dict[str, Any]] = []
@@ -211,8 +225,10 @@ class CarefulPath:
         for careful in chunk:
             event, reject, found = _decode(careful, self._column)
             readings += found
+            if careful.conversation_id is not None:
+                number = self._numbers.number(careful.conversation_id)
             if event is not None:
-                events.append(event)
+                events.append({**event, "conversation": number})
             if reject is not None:
                 rejects.append(reject)
         for name, schema, found_rows in (
@@ -260,22 +276,21 @@ def _decode(
     read = {name: rows.reading(tree, GENERATIONS[name]) for name in rows.SCHEMA_READERS}
     readings = [_reading(careful.row, reading) for reading in read.values()]
     own = read[rows.READS_SHAPE[shape]]
-    state = rows.state_name(own.state)
     if not own.readable:
         reason, _, detail = own.reason.partition(": ")
         return None, _reject(careful, shape, reason, detail, decodes=False), readings
     if careful.problem is not None:
         return (
             None,
-            _reject(careful, shape, *careful.problem, decodes=True, state=state),
+            _reject(careful, shape, *careful.problem, decodes=True, state=own.state),
             readings,
         )
     try:
         row = rows.from_event(own.event, GENERATIONS[own.generation])
     except RecursionError:
         problem = ("nested too deep", "deeper than axnb takes content apart")
-        return None, _reject(careful, shape, *problem, decodes=True, state=state), readings
-    return _event(careful, shape, state, row, text), None, readings
+        return None, _reject(careful, shape, *problem, decodes=True, state=own.state), readings
+    return _event(careful, shape, own.state, row, text), None, readings
 
 
 def _unread(careful: CarefulRow) -> tuple[str, str]:
@@ -286,7 +301,7 @@ def _unread(careful: CarefulRow) -> tuple[str, str]:
     return "no payload", "the payload is NULL"
 
 
-def _event(careful: CarefulRow, shape: str, state: str, row: rows.Row, text: str) -> dict[str, Any]:
+def _event(careful: CarefulRow, shape: str, state: int, row: rows.Row, text: str) -> dict[str, Any]:
     return {
         "row": careful.row,
         "conversation_id": careful.conversation_id,
@@ -324,7 +339,7 @@ def _reject(
     detail: str,
     *,
     decodes: bool | None = None,
-    state: str | None = None,
+    state: int | None = None,
 ) -> dict[str, Any]:
     raw = careful.payload
     digest = careful.digest if raw is None else hashlib.sha256(raw).digest()

@@ -13,13 +13,13 @@ from itertools import chain
 import duckdb
 import pyarrow as pa
 from duckdb.func import PythonUDFType
-from duckdb.sqltypes import BIGINT, BOOLEAN, VARCHAR
+from duckdb.sqltypes import BIGINT, BOOLEAN, INTEGER, VARCHAR
 
 from axnb.ax import protojson, schemas
 from axnb.case.case import Case, run_sql
 from axnb.case.derive import derive
 from axnb.errors import AxnbError, CancelledError, DamagedError, SourceError
-from axnb.evidence.batches import long_rows_together, one_insert_each
+from axnb.evidence.batches import ConversationNumbers, long_rows_together, one_insert_each
 from axnb.evidence.careful import CarefulPath, place_odd_rows
 from axnb.evidence.locators import PostgresLocator, SqliteLocator
 from axnb.evidence.reader import LogReader
@@ -28,7 +28,8 @@ from axnb.evidence.screen import Screen, are_strict, is_respelled
 from axnb.settings import Settings
 
 _TABLES = (
-    "events",
+    "conversation_numbers",
+    "event_rows",
     "careful_parts",
     "rejects",
     "readings",
@@ -55,6 +56,9 @@ _EXECUTIONS = pa.schema(
     ]
 )
 
+
+#: How DuckDB begins to say that a text is no JSON.
+_MALFORMED = "Malformed JSON"
 
 #: Seconds to wait before a read that a server cancelled is tried again; then axnb gives up.
 _PAUSES = (0.5, 1.0, 2.0)
@@ -101,15 +105,19 @@ def load_log(
     if isinstance(locator, SqliteLocator):
         # The whole file is copied anyway, and a conversation is judged best within its log.
         options = replace(options, conversation=None)
-    for pause in (*_PAUSES, None):
+    pauses = iter(_PAUSES)
+    guarded = False
+    while True:
         try:
             with open_reader(locator, options, case.settings) as reader, case.writing() as session:
                 source = _source_name(session, reader.locator)
                 _forget(session, source)
-                _Load(session, case.settings, reader, source, options, progress).run()
+                _Load(session, case.settings, reader, source, options, progress, guarded).run()
                 if after is not None:
                     after(session, source)
                 return source
+        except _NoJsonError:
+            guarded = True
         except duckdb.OutOfMemoryException as err:
             raise AxnbError(
                 f"the log needs more memory than {case.settings.memory_limit}: raise memory_limit "
@@ -117,10 +125,14 @@ def load_log(
             ) from err
         except CancelledError:
             # Each try takes a new snapshot and starts over: parts of two would fit no moment.
+            pause = next(pauses, None)
             if pause is None:
                 raise
             time.sleep(pause)
-    raise AssertionError("unreachable")
+
+
+class _NoJsonError(Exception):
+    """A row is no JSON, and the fast path was not on its guard: hardly a log has one."""
 
 
 def _source_name(session: duckdb.DuckDBPyConnection, locator: str) -> str:
@@ -149,6 +161,7 @@ class _Load:
         source: str,
         options: LoadOptions,
         progress: Callable[[int], None] | None,
+        guarded: bool,
     ) -> None:
         self._session = session
         self._settings = settings
@@ -156,16 +169,19 @@ class _Load:
         self._source = source
         self._options = options
         self._progress = progress
-        self._careful = CarefulPath(session, source, reader.layout.column)
+        self._guarded = guarded
+        self._numbers = ConversationNumbers()
+        self._careful = CarefulPath(session, source, reader.layout.column, self._numbers)
         self._notes = list(reader.notes)
         self._incomplete = list(reader.incomplete)
         self._source_error: SourceError | None = None
         self._rows_read = 0
 
     def run(self) -> None:
-        run_sql(self._session, "evidence", "landing/macros.sql")
+        self._define_macros()
         self._land()
-        read = self._count("events") + self._count("rejects")
+        self._keep_numbers()
+        read = self._count("event_rows") + self._count("rejects")
         executions, executions_rejected = self._land_executions()
         if executions_rejected:
             self._incomplete.append(
@@ -183,7 +199,7 @@ class _Load:
                 self._reader.layout.column,
                 self._reader.layout.variant,
                 read,
-                self._count("events"),
+                self._count("event_rows"),
                 self._count("rejects"),
                 executions,
                 executions_rejected,
@@ -193,6 +209,15 @@ class _Load:
                 self._incomplete,
             ],
         )
+
+    def _define_macros(self) -> None:
+        for name in ("macros", "guarded") if self._guarded else ("macros",):
+            run_sql(self._session, "evidence", f"landing/{name}.sql")
+
+    def _keep_numbers(self) -> None:
+        self._session.register("numbers", self._numbers.table(self._source))
+        self._session.execute("insert into conversation_numbers select * from numbers")
+        self._session.unregister("numbers")
 
     def _count(self, table: str) -> int:
         found = self._session.execute(
@@ -229,7 +254,7 @@ class _Load:
         if first is None:
             return []
         not_text: list[int] = []
-        rows = long_rows_together(chain([first], batches))
+        rows = long_rows_together(self._numbers.numbered(chain([first], batches), not_text))
         with ExitStack() as stack:
             self._session.create_function(
                 "is_strict", are_strict, [VARCHAR], BOOLEAN, type=PythonUDFType.ARROW
@@ -254,7 +279,7 @@ class _Load:
         self._session.create_function(
             "set_aside",
             refused.set_aside,
-            [BIGINT, VARCHAR, BIGINT, VARCHAR],
+            [BIGINT, INTEGER, BIGINT, VARCHAR],
             BOOLEAN,
             type=PythonUDFType.ARROW,
             side_effects=True,
@@ -263,10 +288,12 @@ class _Load:
             values = {"source": self._source}
             run_sql(self._session, "evidence", f"landing/{family}.sql", values)
             self._session.remove_function("set_aside")
-        except duckdb.Error:
+        except duckdb.Error as err:
             # An error of the source passes through DuckDB, which wraps it in its own.
             if self._source_error is not None:
                 raise self._source_error from None
+            if not self._guarded and _MALFORMED in str(err):
+                raise _NoJsonError from None
             raise
         finally:
             # After an error the transaction is over, and nothing is registered any more.
@@ -294,7 +321,7 @@ class _Load:
         """
         self._session.execute("rollback")
         self._session.execute("begin")
-        run_sql(self._session, "evidence", "landing/macros.sql")
+        self._define_macros()
         _forget(self._session, self._source)
         self._careful.take(place_odd_rows(self._reader.recovered_rows()))
         lost = self._session.execute(

@@ -17,7 +17,7 @@ import pyarrow as pa
 SCHEMA = pa.schema(
     [
         pa.field("row", pa.int64()),
-        pa.field("conversation_id", pa.string()),
+        pa.field("conversation", pa.int32()),
         pa.field("step", pa.int64()),
         pa.field("payload", pa.string()),
     ]
@@ -50,12 +50,12 @@ class RefusedRows:
     def set_aside(
         self,
         row: pa.ChunkedArray,
-        conversation_id: pa.ChunkedArray,
+        conversation: pa.ChunkedArray,
         step: pa.ChunkedArray,
         payload: pa.ChunkedArray,
     ) -> pa.Array:
         """Keep rows, and say of each that it is not to be inserted."""
-        rows = pa.table([row, conversation_id, step, payload], names=SCHEMA.names).cast(SCHEMA)
+        rows = pa.table([row, conversation, step, payload], names=SCHEMA.names).cast(SCHEMA)
         # DuckDB calls from several threads.
         with self._lock:
             self._writer.write_table(rows)

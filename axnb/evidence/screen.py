@@ -14,13 +14,14 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
 #: What the screen hands on; `document` is what the fast path reads: the payload, or the same in one
 #: spelling.
 SCHEMA = pa.schema(
     [
         pa.field("row", pa.int64()),
-        pa.field("conversation_id", pa.string()),
+        pa.field("conversation", pa.int32()),
         pa.field("step", pa.int64()),
         pa.field("payload", pa.string()),
         pa.field("document", pa.string()),
@@ -41,24 +42,19 @@ class Screen:
         self.not_text: list[int] = []
 
     def reader(self, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatchReader:
-        """Add document and digest to batches of (row, conversation_id, step, payload).
-
-        Ids and payloads come as text or as bytes.
-        """
+        """Add document and digest to batches of (row, conversation, step, payload)."""
         return pa.RecordBatchReader.from_batches(SCHEMA, (self._screen(b) for b in batches))
 
     def _screen(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         try:
-            conversation_id, payload = _as_text(batch, 1), _as_text(batch, 3)
+            payload = _as_text(batch.column(3))
         except pa.ArrowInvalid:
             batch = self._only_text(batch)
-            conversation_id, payload = _as_text(batch, 1), _as_text(batch, 3)
+            payload = _as_text(batch.column(3))
         raw = payload.cast(pa.binary()).to_pylist()
         return pa.RecordBatch.from_arrays(
             [
-                batch.column(0).cast(pa.int64()),
-                conversation_id,
-                batch.column(2).cast(pa.int64()),
+                *batch.columns[:3],
                 payload,
                 pa.array(map(_document, raw), pa.string()) if self._respell else payload,
                 _digests(raw),
@@ -67,19 +63,15 @@ class Screen:
         )
 
     def _only_text(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        keep = []
-        columns = [batch.column(0), *(batch.column(n).cast(pa.binary()) for n in (1, 3))]
-        for row, *values in zip(*(column.to_pylist() for column in columns), strict=True):
-            is_text = all(_is_utf8(value) for value in values)
-            keep.append(is_text)
-            if not is_text:
-                self.not_text.append(row)
-        return batch.filter(pa.array(keep))
+        keep = [_is_utf8(raw) for raw in batch.column(3).to_pylist()]
+        is_text = pa.array(keep)
+        self.not_text += batch.column(0).filter(pc.invert(is_text)).to_pylist()
+        return batch.filter(is_text)
 
 
-def _as_text(batch: pa.RecordBatch, column: int) -> pa.Array:
+def _as_text(column: pa.Array) -> pa.Array:
     """A column of bytes as text, without a copy; ArrowInvalid if it is not UTF-8."""
-    return batch.column(column).cast(pa.binary()).cast(pa.string())
+    return column.cast(pa.binary()).cast(pa.string())
 
 
 def _digests(raw: list[bytes]) -> pa.Array:

@@ -348,8 +348,7 @@ def _refuse_non_database(path: Path) -> None:
 def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
     types = (pa.int64(), pa.binary(), pa.int64(), pa.binary())
     columns = [
-        pa.array(values, kind)
-        for values, kind in zip(zip(*rows, strict=True), types, strict=True)
+        pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), types, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, names=["row", "conversation_id", "step", "payload"])
 

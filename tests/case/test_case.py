@@ -70,7 +70,7 @@ def test_loading_twice_changes_nothing(name: str, case: Case) -> None:
     once = _content(case)
     _load(case, log)
     assert _content(case) == once
-    assert once["events"] != []
+    assert once["event_rows"] != []
 
 
 def test_a_case_file_holds_what_a_private_case_holds(case: Case, tmp_path: Path) -> None:
@@ -338,8 +338,8 @@ def test_a_killed_load_at_more_moments(moment: str, attempt: int, tmp_path: Path
 def test_old_and_new_state_differ() -> None:
     """Else the tests above would prove nothing."""
     old, new = _old_case()[1], _new_state()
-    assert new["events"][0] == old["events"][0] + 4 * _TURNS
-    assert {t for t in old if old[t] != new[t]} >= {"events", "turns", "tool_calls", "sources"}
+    assert new["event_rows"][0] == old["event_rows"][0] + 4 * _TURNS
+    assert {t for t in old if old[t] != new[t]} >= {"event_rows", "turns", "tool_calls", "sources"}
 
 
 def test_a_stopped_load_leaves_the_case_as_it_was(tmp_path: Path) -> None:

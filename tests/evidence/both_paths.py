@@ -104,8 +104,10 @@ def _compare(event: dict[str, Any], parts: list[tuple[Any, ...]], column: str) -
     if expected is None:
         reason = (reject or {}).get("reason")
         return [Difference("readable", True, f"refused: {reason}", payload)]
-    pairs = [(name, event[name], expected[name]) for name in ("state", "shape", "content_count")]
-    pairs += [
+    pairs = [
+        ("state", event["state"], rows.state_name(expected["state"])),
+        ("shape", event["shape"], expected["shape"]),
+        ("content_count", event["content_count"], expected["content_count"]),
         ("owner", event["harness_id"], expected["harness_id"]),
         ("exec_id", event["exec_id"], expected["exec_id"]),
         ("config", as_json(event["config"]), as_json(expected["config"])),

@@ -1,16 +1,6 @@
 -- Turns: the rows after an end, up to and including the next one. What ends a turn is any state
 -- that is neither PENDING nor UNSPECIFIED. Rejected rows count where their state could be read.
 -- Parameter: $source.
--- Rows are grouped by numbers: comparing the ids of a million rows again and again takes longer than
--- reading them.
-create or replace temp table numbered as
-select conversation_id, row_number() over () as conversation
-from (
-    select conversation_id from events where source = $source
-    union
-    select conversation_id from rejects where source = $source and conversation_id is not null
-);
-
 -- Which row lies in which turn: a position can repeat where a table has no key, a row cannot.
 create or replace temp table placed as
 select
@@ -21,17 +11,18 @@ select
     ) + 1 as turn
 from (
     select
-        n.conversation, l.step, l.position, l."row",
-        case when state not in ('STATE_PENDING', 'STATE_UNSPECIFIED') then state end as terminal,
-        state = 'STATE_PENDING' as pending
-    from (
-        select conversation_id, step, position, "row", state
-        from events where source = $source
-        union all
-        select conversation_id, step, position, "row", coalesce(state, 'STATE_UNSPECIFIED')
-        from rejects where source = $source and conversation_id is not null
-    ) l
-    join numbered n using (conversation_id)
+        conversation, step, position, "row",
+        case when state > 1 then state end as terminal,
+        state = 1 as pending
+    from event_rows where source = $source
+    union all
+    select
+        n.conversation, j.step, j.position, j."row",
+        case when j.state > 1 then j.state end,
+        coalesce(j.state = 1, false)
+    from rejects j
+    join conversation_numbers n on n.source = j.source and n.conversation_id = j.conversation_id
+    where j.source = $source
 );
 insert into turns
 with
@@ -54,13 +45,13 @@ raw_turns as (
     select
         b.*,
         e.step as head_step,
-        coalesce(e.shape, j.shape) as head_shape,
+        coalesce(cast(e.shape as varchar), j.shape) as head_shape,
         e.harness_id as head_harness,
         e.exec_id as head_exec,
         e.harness_id is not null
             or coalesce(e.part_role = 'user' and e.part_kind <> 'tool_result', false) as head_is_input
     from bounds b
-    left join events e on e.source = $source and e."row" = b.head_row
+    left join event_rows e on e.source = $source and e."row" = b.head_row
     left join rejects j on j.source = $source and j."row" = b.head_row
 ),
 executed as (select distinct exec_id from executions where source = $source),
@@ -108,7 +99,7 @@ select
     first_position,
     last_position,
     case
-        when terminal is not null then terminal
+        when terminal is not null then state_name(terminal)
         when pending then 'interrupted'
         else 'unspecified'
     end,
@@ -134,4 +125,6 @@ select
         else coalesce(earlier, later, 'G8')
     end,
     head_harness
-from neighboured join numbered using (conversation) cross join known;
+from neighboured
+join conversation_numbers n on n.source = $source and n.conversation = neighboured.conversation
+cross join known;

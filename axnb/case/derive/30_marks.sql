@@ -4,10 +4,10 @@
 create or replace temp table marks as
 select t.conversation, t.turn, e.step, e.position, e."row", e.part, e.kind, e.call_id, e.tool, e.signal
 from (
-    select step, position, "row", 1::bigint as part, part_kind as kind, part_call_id as call_id,
+    select step, position, "row", 1::bigint as part, cast(part_kind as varchar) as kind, part_call_id as call_id,
         part_tool as tool, part_signal as signal
-    from events
-    where source = $source and route = 'fast' and part_kind in ('tool_call', 'tool_result')
+    from event_rows
+    where source = $source and fast and part_kind in ('tool_call', 'tool_result')
     union all
     select step, position, "row", part, kind, call_id, tool, signal
     from careful_parts
@@ -24,12 +24,12 @@ from (
         count(*) filter (kind = 'tool_result') as results,
         min(position) filter (kind = 'tool_call') as called,
         min(position) filter (kind = 'tool_result') as answered,
-        count(distinct nullif(tool, '')) as tools,
+        min(nullif(tool, '')) <> max(tool) as tools_differ,
         call_id
     from marks
     group by conversation, turn, call_id
 )
-where call_id = '' or calls <> 1 or results > 1 or answered <= called or tools > 1
+where call_id = '' or calls <> 1 or results > 1 or answered <= called or tools_differ
 group by conversation;
 
 -- What pairing in Python finds, and what the settings say of the tools.

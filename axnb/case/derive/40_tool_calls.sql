@@ -55,7 +55,7 @@ select
     end,
     coalesce(s.consequential, true)
 from every_call k
-join numbered n on n.conversation = k.conversation
+join conversation_numbers n on n.source = $source and n.conversation = k.conversation
 left join operation_ids o on o."row" = k."row" and o.part = k.part
 left join tool_rules s on s.tool = k.tool
 left join (

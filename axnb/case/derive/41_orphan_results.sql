@@ -2,4 +2,4 @@
 insert into orphan_results
 select $source, n.conversation_id, u.turn, u.step, u.position, u.part, u.call_id, u.tool
 from unclaimed u
-join numbered n on n.conversation = u.conversation;
+join conversation_numbers n on n.source = $source and n.conversation = u.conversation;

@@ -3,22 +3,24 @@
 insert into conversations
 with
 log as (
-    select conversation_id, step, position, "row", state, true as decodes, content_count, harness_id
-    from events where source = $source
+    select conversation, step, position, "row", state, true as decodes, content_count, harness_id
+    from event_rows where source = $source
     union all
-    select conversation_id, step, position, "row", coalesce(state, 'STATE_UNSPECIFIED'), decodes, 0, null
-    from rejects where source = $source and conversation_id is not null
+    select n.conversation, j.step, j.position, j."row", coalesce(j.state, 0), j.decodes, 0, null
+    from rejects j
+    join conversation_numbers n on n.source = j.source and n.conversation_id = j.conversation_id
+    where j.source = $source
 ),
 told as (
     select
-        conversation_id,
+        conversation,
         count(*) as rows_read,
         max(step) as last_step,
         bool_and(coalesce(decodes, true)) as readable,
-        arg_max(state, struct_pack(p := position, r := "row")) filter (state <> 'STATE_UNSPECIFIED') as last_state,
+        arg_max(state, struct_pack(p := position, r := "row")) filter (state <> 0) as last_state,
         arg_min(harness_id, struct_pack(p := position, r := "row")) filter (harness_id is not null) as harness_id,
         sum(content_count) as content_count
-    from log group by conversation_id
+    from log group by conversation
 ),
 turned as (
     select
@@ -36,7 +38,7 @@ select
     conversation_id,
     case
         when not readable then 'unreadable'
-        when last_state = 'STATE_PENDING' then 'interrupted'
+        when last_state = 1 then 'interrupted'
         else 'finished'
     end,
     rows_read,
@@ -47,5 +49,6 @@ select
     generations,
     content_count
 from told
+join conversation_numbers n on n.source = $source and n.conversation = told.conversation
 join turned using (conversation_id)
 left join asking using (conversation_id);

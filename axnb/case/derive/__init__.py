@@ -50,7 +50,6 @@ _UNCLAIMED = pa.schema(
 )
 
 _TEMPORARY = (
-    "numbered",
     "placed",
     "marks",
     "tangled",

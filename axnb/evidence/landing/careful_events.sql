@@ -1,8 +1,13 @@
 -- Rows of the careful path that decode. Parameter: $source.
-insert into events by name
+insert into event_rows by name
 select
-    $source as source, * exclude (contents), 'careful' as route,
-    contents[1].kind as part_kind, contents[1]."role" as part_role
+    $source as source, * exclude (contents, conversation_id), false as fast,
+    case
+        when contents[1].kind in ('text', 'thought', 'tool_call', 'tool_result')
+            then contents[1].kind
+        when contents[1].kind is not null then 'other'
+    end as part_kind,
+    contents[1]."role" as part_role
 from careful_events;
 
 insert into careful_parts by name

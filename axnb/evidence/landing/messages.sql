@@ -6,12 +6,12 @@
 -- `incoming` comes from the screen: `document` is the payload, or the same in one spelling. What is
 -- taken out of it is spelled by DuckDB, and is never longer than it stands there: strings cannot be,
 -- and of free-form objects `is_object` knows. Parameter: $source.
-insert into events
+insert into event_rows
 with
 parsed as (
     select
         *,
-        try(json_extract(document, [
+        leaves_of(document, [
             '$.conversation_id', '$.seq', '$.step', '$.exec_id', '$.harness_id',
             '$.harness_config', '$.state',
             '$.messages[0].role', '$.messages[0].content.text.text',
@@ -24,7 +24,7 @@ parsed as (
             '$.messages[0].content.tool_result.signature',
             '$.messages[0].content.tool_result.function_result.name',
             '$.messages[0].content.tool_result.function_result.response'
-        ])) as leaves
+        ]) as leaves
     from incoming
 ),
 named as (
@@ -51,12 +51,12 @@ named as (
         leaves[18] as result_name_leaf,
         leaves[19] as response,
         case
-            when text_leaf is not null then 'text'
-            when coalesce(call_name_leaf, arguments) is not null then 'tool_call'
-            when coalesce(result_name_leaf, response) is not null then 'tool_result'
-            when coalesce(summary_leaf, thought_signature) is not null then 'thought'
+            when text_leaf is not null then 'text'::usual_kind
+            when coalesce(call_name_leaf, arguments) is not null then 'tool_call'::usual_kind
+            when coalesce(result_name_leaf, response) is not null then 'tool_result'::usual_kind
+            when coalesce(summary_leaf, thought_signature) is not null then 'thought'::usual_kind
             -- A text without a character in it.
-            when role_leaf is not null then 'text'
+            when role_leaf is not null then 'text'::usual_kind
         end as kind,
         -- G4 keeps its configuration as base64; every later generation as an object.
         case when exec_leaf is null then config_leaf end as config_object,
@@ -149,20 +149,23 @@ judged as (
 select
     $source,
     "row",
-    conversation_id,
+    conversation,
     step,
     step,
     true,
-    coalesce(replace(state_leaf, '"', ''), 'STATE_UNSPECIFIED'),
+    case state_leaf
+        when '"STATE_PENDING"' then 1 when '"STATE_FAILED"' then 2
+        when '"STATE_COMPLETED"' then 3 when '"STATE_CANCELED"' then 4 else 0
+    end,
     nullif(plain(owner_leaf), ''),
     case when exec_leaf is null then cast(config_leaf as varchar) else plain(config_leaf) end,
     nullif(plain(exec_leaf), ''),
     case
-        when exec_leaf is not null then 'exec'
-        when seq_leaf is not null then 'G5'
-        else 'G6'
+        when exec_leaf is not null then 'exec'::row_shape
+        when seq_leaf is not null then 'G5'::row_shape
+        else 'G6'::row_shape
     end,
-    'fast',
+    true,
     case when kind is null then 0 else 1 end,
     kind,
     plain(role_leaf),
@@ -182,4 +185,4 @@ select
     payload,
     digest
 from judged
-where case when fast then true else set_aside("row", conversation_id, step, payload) end;
+where case when fast then true else set_aside("row", conversation, step, payload) end;

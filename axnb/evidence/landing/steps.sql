@@ -1,11 +1,11 @@
 -- The fast path for rows that hold steps: G7 and G8. As in messages.sql, a row is accepted only if
 -- every byte of it is accounted for; all else is set aside. Parameter: $source.
-insert into events
+insert into event_rows
 with
 parsed as (
     select
         *,
-        try(json_extract(document, [
+        leaves_of(document, [
             '$.conversation_id', '$.harness_id', '$.agent_id', '$.harness_config',
             '$.agent_config', '$.state',
             '$.steps[0].content.role', '$.steps[0].content.content[0].text.text',
@@ -18,7 +18,7 @@ parsed as (
             '$.steps[0].tool_result.function_result.is_error',
             '$.steps[0].tool_result.function_result.result.struct_value',
             '$.steps[0].tool_result.function_result.result.string_value'
-        ])) as leaves
+        ]) as leaves
     from incoming
 ),
 named as (
@@ -46,10 +46,10 @@ named as (
         leaves[19] as struct_value,
         leaves[20] as string_value,
         case
-            when coalesce(text_leaf, role_leaf) is not null then 'text'
-            when coalesce(call_name_leaf, arguments) is not null then 'tool_call'
-            when coalesce(result_name_leaf, struct_value, string_value) is not null then 'tool_result'
-            when coalesce(summary_leaf, thought_signature) is not null then 'thought'
+            when coalesce(text_leaf, role_leaf) is not null then 'text'::usual_kind
+            when coalesce(call_name_leaf, arguments) is not null then 'tool_call'::usual_kind
+            when coalesce(result_name_leaf, struct_value, string_value) is not null then 'tool_result'::usual_kind
+            when coalesce(summary_leaf, thought_signature) is not null then 'thought'::usual_kind
         end as kind,
         coalesce(harness_leaf, agent_leaf) as owner_leaf,
         coalesce(harness_config, agent_config) as config_leaf,
@@ -148,21 +148,24 @@ judged as (
 select
     $source,
     "row",
-    conversation_id,
+    conversation,
     step,
     step,
     true,
-    coalesce(replace(state_leaf, '"', ''), 'STATE_UNSPECIFIED'),
+    case state_leaf
+        when '"STATE_PENDING"' then 1 when '"STATE_FAILED"' then 2
+        when '"STATE_COMPLETED"' then 3 when '"STATE_CANCELED"' then 4 else 0
+    end,
     nullif(plain(owner_leaf), ''),
     cast(config_leaf as varchar),
     cast(null as varchar),
     case
-        when harness_leaf is not null then 'G7'
-        when agent_leaf is not null then 'G8'
-        when kind is not null then 'steps'
-        else 'state'
+        when harness_leaf is not null then 'G7'::row_shape
+        when agent_leaf is not null then 'G8'::row_shape
+        when kind is not null then 'steps'::row_shape
+        else 'state'::row_shape
     end,
-    'fast',
+    true,
     case when kind is null then 0 else 1 end,
     kind,
     plain(role_leaf),
@@ -183,4 +186,4 @@ select
     payload,
     digest
 from judged
-where case when fast then true else set_aside("row", conversation_id, step, payload) end;
+where case when fast then true else set_aside("row", conversation, step, payload) end;
