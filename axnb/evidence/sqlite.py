@@ -318,8 +318,8 @@ class SqliteReader:
             )
 
     def finish(self) -> None:
-        """No more rows will be asked for: the source can be hashed meanwhile."""
-        self._copy.hash_source()
+        """No more rows will be asked for: the source can be compared meanwhile."""
+        self._copy.compare_source()
 
     def custody(self) -> dict[str, Any]:
         """Hashes of what was read; raises SourceChangedError if the source moved."""

@@ -52,7 +52,8 @@ def _ours(where: str, source: str) -> Measured:
     from axnb.evidence.locators import locate
 
     store = "postgres" if peers.is_postgres(source) else "sqlite"
-    for module in (peers.driver(source), f"axnb.evidence.{store}"):
+    # pyarrow imports pandas when it first makes an array.
+    for module in ("pandas", peers.driver(source), f"axnb.evidence.{store}"):
         import_module(module)
 
     with tempfile.TemporaryDirectory(prefix="axnb-bench-") as folder:
