@@ -1,6 +1,6 @@
 """`axnb.toml` and the environment: the only place that reads either.
 
-memory_limit = "850MB"            # of DuckDB; it spills to disk beyond
+memory_limit = "800MB"            # of DuckDB; it spills to disk beyond
 scratch = "/var/tmp"              # where private copies and spills go
 statement_timeout = 600           # seconds, for one PostgreSQL query
 
@@ -43,7 +43,7 @@ class Tool:
 class Settings:
     """The settings of one run."""
 
-    memory_limit: str = "850MB"
+    memory_limit: str = "800MB"
     scratch: Path | None = None
     statement_timeout: int = 600
     tools: Mapping[str, Tool] = field(default_factory=dict)
@@ -74,7 +74,7 @@ def _settings(document: dict[str, Any], file: Path) -> Settings:
     defaults = Settings()
     limit = document.get("memory_limit", defaults.memory_limit)
     if not isinstance(limit, str) or not _SIZE.fullmatch(limit) or not re.search("[1-9]", limit):
-        raise UsageError(f"memory_limit in {file} is not a size such as '850MB'.")
+        raise UsageError(f"memory_limit in {file} is not a size such as '800MB'.")
     timeout = document.get("statement_timeout", defaults.statement_timeout)
     if not isinstance(timeout, int) or isinstance(timeout, bool) or timeout <= 0:
         raise UsageError(f"statement_timeout in {file} is not a number of seconds.")

@@ -33,7 +33,7 @@ def _read(text: str | bytes, folder: Path) -> Settings:
 def test_without_a_file_the_defaults_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     settings = Settings.read()
-    assert (settings.memory_limit, settings.statement_timeout) == ("850MB", 600)
+    assert (settings.memory_limit, settings.statement_timeout) == ("800MB", 600)
     assert (settings.scratch, dict(settings.tools)) == (None, {})
 
 
