@@ -73,9 +73,5 @@ create or replace temp macro result_signal(is_error, value) as
         ) then 'pending'
     end;
 
--- How long an object is with members of the given lengths, and a member with a value of a given
--- length: its name in quotes, a colon and a comma. A member that is absent takes nothing.
-create or replace temp macro object_length(members) as
-    2 + case when members > 0 then members - 1 else members end;
-create or replace temp macro member_length(name, value_length) as
-    coalesce(strlen(name) + 4 + value_length, 0);
+-- How many bytes of a row a leaf accounts for, with the text around it; none if it is absent.
+create or replace temp macro taken(around, leaf) as coalesce(strlen(around) + strlen(leaf), 0);

@@ -68,83 +68,64 @@ named as (
         coalesce(arguments, response, config_object) as object_leaf
     from parsed
 ),
--- How long the part is if there is nothing else in it; NULL if it is not of the expected shape. One
--- part a row at most: rows of several messages are rare and not this path's.
-sized as (
-    select
-        *,
-        case kind
-            when 'text' then
-                case
-                    when is_shown(text_leaf)
-                        and (text_leaf is not null
-                            or config_leaf is null and contains(document, '"content":{"text":{}}'))
-                    then member_length('text', object_length(
-                        member_length('text', strlen(text_leaf))))
-                end
-            when 'thought' then
-                case
-                    when is_base64(thought_signature) and is_shown(summary_leaf)
-                    then member_length('thought', object_length(
-                        member_length('signature', strlen(thought_signature))
-                        + case when summary_leaf is null then 0
-                            else member_length('summary', 2 + object_length(member_length('text',
-                                object_length(member_length('text', strlen(summary_leaf)))))) end))
-                end
-            when 'tool_call' then
-                case
-                    when is_plain(call_id_leaf) and is_base64(call_signature)
-                        and is_plain(call_name_leaf)
-                    then member_length('tool_call', object_length(
-                        member_length('id', strlen(call_id_leaf))
-                        + member_length('signature', strlen(call_signature))
-                        + member_length('function_call', object_length(
-                            member_length('name', strlen(call_name_leaf))
-                            + member_length('arguments', strlen(arguments))))))
-                end
-            when 'tool_result' then
-                case
-                    when is_plain(result_id_leaf) and is_base64(result_signature)
-                        and is_plain(result_name_leaf)
-                    then member_length('tool_result', object_length(
-                        member_length('call_id', strlen(result_id_leaf))
-                        + member_length('signature', strlen(result_signature))
-                        + member_length('function_result', object_length(
-                            member_length('name', strlen(result_name_leaf))
-                            + member_length('response', strlen(response))))))
-                end
-        end as content_members
-    from named
-),
+-- Each leaf is counted with its key and a comma; what holds the part together is counted by its
+-- kind. An object has a comma less than members. One part a row at most: rows of several messages
+-- are rare and not this path's.
 judged as (
     select
         *,
         coalesce(
             is_json and starts_with(document, '{')
-            and strlen(document) = object_length(
-                member_length('conversation_id', strlen(id_leaf))
-                + member_length('seq', strlen(seq_leaf))
-                + member_length('step', strlen(step_leaf))
-                + member_length('exec_id', strlen(exec_leaf))
-                + member_length('harness_id', strlen(owner_leaf))
-                + member_length('harness_config', strlen(config_leaf))
-                + case when kind is null then 0
-                    else strlen('messages') + 6 + object_length(
-                        member_length('role', strlen(role_leaf))
-                        + strlen('content') + 4 + object_length(content_members)) end
-                + member_length('state', strlen(state_leaf)))
+            and strlen(document) = strlen('{}') - 1
+                + case kind
+                    when 'text' then strlen('"messages":[{"content":{"text":{}}}],')
+                    when 'thought' then strlen('"messages":[{"content":{"thought":{}}}],') - 1
+                    when 'tool_call' then strlen('"messages":[{"content":{"tool_call":{"function_call":{}}}}],') - 1
+                    when 'tool_result' then strlen('"messages":[{"content":{"tool_result":{"function_result":{}}}}],') - 1
+                    else 0
+                end
+                + taken('"conversation_id":,', id_leaf)
+                + taken('"seq":,', seq_leaf)
+                + taken('"step":,', step_leaf)
+                + taken('"exec_id":,', exec_leaf)
+                + taken('"harness_id":,', owner_leaf)
+                + taken('"harness_config":,', config_leaf)
+                + taken('"state":,', state_leaf)
+                + taken('"role":,', role_leaf)
+                + taken('"text":', text_leaf)
+                + taken('"signature":,', thought_signature)
+                + taken('"summary":[{"text":{"text":}}],', summary_leaf)
+                + taken('"id":,', call_id_leaf)
+                + taken('"signature":,', call_signature)
+                + taken('"name":,', call_name_leaf)
+                + taken('"arguments":,', arguments)
+                + taken('"call_id":,', result_id_leaf)
+                + taken('"signature":,', result_signature)
+                + taken('"name":,', result_name_leaf)
+                + taken('"response":,', response)
             and is_text(id_leaf) and is_plain(exec_leaf) and is_plain(owner_leaf)
-            and is_plain(role_leaf) and is_state(state_leaf)
+            and is_state(state_leaf)
             and coalesce(seq_leaf, step_leaf) is not null
             and coalesce(regexp_full_match(seq_leaf, '[0-9]{1,9}'), true)
             and coalesce(regexp_full_match(step_leaf, '[0-9]{1,9}'), true)
+            and is_plain(role_leaf) and is_shown(text_leaf)
+            and is_base64(thought_signature) and is_shown(summary_leaf)
+            and is_plain(call_id_leaf) and is_base64(call_signature) and is_plain(call_name_leaf)
+            and is_plain(result_id_leaf) and is_base64(result_signature)
+            and is_plain(result_name_leaf)
+            -- Without a leaf a number or a list of the same length could stand there.
+            and case
+                when kind = 'text' and text_leaf is null
+                then config_leaf is null and contains(document, '"content":{"text":{}}')
+                else true
+            end
             and (exec_leaf is null or is_base64(config_leaf))
             -- Two free-form objects in one row could vouch for each other.
             and (config_leaf is null or coalesce(arguments, response) is null)
             and case when object_leaf is null then true
                 else is_object(object_key, object_leaf, document) end,
             false) as fast
-    from sized
+    from named
 )
 select
     $source,

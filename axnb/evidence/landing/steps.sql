@@ -62,79 +62,57 @@ named as (
         coalesce(arguments, struct_value, config_leaf) as object_leaf
     from parsed
 ),
--- How long the part is if there is nothing else in it; NULL if it is not of the expected shape. One
--- part a row at most: rows of several steps are rare and not this path's.
-sized as (
-    select
-        *,
-        case kind
-            when 'text' then
-                case
-                    when is_plain(role_leaf) and is_shown(text_leaf)
-                        and (text_leaf is not null
-                            or config_leaf is null and contains(document, '"content":[{"text":{}}]'))
-                    then member_length('content', object_length(
-                        member_length('role', strlen(role_leaf))
-                        + member_length('content', 2 + object_length(member_length('text',
-                            object_length(member_length('text', strlen(text_leaf))))))))
-                end
-            when 'thought' then
-                case
-                    when is_base64(thought_signature) and is_shown(summary_leaf)
-                    then member_length('thought', object_length(
-                        member_length('signature', strlen(thought_signature))
-                        + case when summary_leaf is null then 0
-                            else member_length('summary', 2 + object_length(member_length('text',
-                                object_length(member_length('text', strlen(summary_leaf)))))) end))
-                end
-            when 'tool_call' then
-                case
-                    when is_plain(call_id_leaf) and is_base64(call_signature)
-                        and is_plain(call_name_leaf)
-                    then member_length('tool_call', object_length(
-                        member_length('id', strlen(call_id_leaf))
-                        + member_length('signature', strlen(call_signature))
-                        + member_length('function_call', object_length(
-                            member_length('name', strlen(call_name_leaf))
-                            + member_length('arguments', strlen(arguments))))))
-                end
-            when 'tool_result' then
-                case
-                    when is_plain(result_id_leaf) and is_base64(result_signature)
-                        and is_plain(result_name_leaf)
-                        and coalesce(is_error_leaf in ('true', 'false'), true)
-                        and is_shown(string_value)
-                    then member_length('tool_result', object_length(
-                        member_length('call_id', strlen(result_id_leaf))
-                        + member_length('signature', strlen(result_signature))
-                        + member_length('function_result', object_length(
-                            member_length('name', strlen(result_name_leaf))
-                            + member_length('is_error', strlen(is_error_leaf))
-                            + case when coalesce(struct_value, string_value) is null then 0
-                                else member_length('result', object_length(
-                                    member_length('struct_value', strlen(struct_value))
-                                    + member_length('string_value', strlen(string_value)))) end))))
-                end
-        end as item_members
-    from named
-),
+-- Each leaf is counted with its key and a comma; what holds the part together is counted by its
+-- kind. An object has a comma less than members. One part a row at most: rows of several steps are
+-- rare and not this path's.
 judged as (
     select
         *,
         coalesce(
             is_json and starts_with(document, '{')
-            and strlen(document) = object_length(
-                member_length('conversation_id', strlen(id_leaf))
-                + member_length('harness_id', strlen(harness_leaf))
-                + member_length('agent_id', strlen(agent_leaf))
-                + member_length('harness_config', strlen(harness_config))
-                + member_length('agent_config', strlen(agent_config))
-                + case when kind is null then 0
-                    else strlen('steps') + 6 + object_length(item_members) end
-                + member_length('state', strlen(state_leaf)))
+            and strlen(document) = strlen('{}') - 1
+                + case kind
+                    when 'text' then strlen('"steps":[{"content":{"content":[{"text":{}}]}}],')
+                    when 'thought' then strlen('"steps":[{"thought":{}}],') - 1
+                    when 'tool_call' then strlen('"steps":[{"tool_call":{"function_call":{}}}],') - 1
+                    when 'tool_result' then strlen('"steps":[{"tool_result":{"function_result":{}}}],') - 1
+                    else 0
+                end
+                + taken('"conversation_id":,', id_leaf)
+                + taken('"harness_id":,', harness_leaf)
+                + taken('"agent_id":,', agent_leaf)
+                + taken('"harness_config":,', harness_config)
+                + taken('"agent_config":,', agent_config)
+                + taken('"state":,', state_leaf)
+                + taken('"role":,', role_leaf)
+                + taken('"text":', text_leaf)
+                + taken('"signature":,', thought_signature)
+                + taken('"summary":[{"text":{"text":}}],', summary_leaf)
+                + taken('"id":,', call_id_leaf)
+                + taken('"signature":,', call_signature)
+                + taken('"name":,', call_name_leaf)
+                + taken('"arguments":,', arguments)
+                + taken('"call_id":,', result_id_leaf)
+                + taken('"signature":,', result_signature)
+                + taken('"name":,', result_name_leaf)
+                + taken('"is_error":,', is_error_leaf)
+                + taken('"result":{"struct_value":},', struct_value)
+                + taken('"result":{"string_value":},', string_value)
             and is_text(id_leaf) and is_plain(owner_leaf) and is_state(state_leaf)
             and (harness_leaf is null or agent_leaf is null)
-            and (struct_value is null or string_value is null)
+            and is_plain(role_leaf) and is_shown(text_leaf)
+            and is_base64(thought_signature) and is_shown(summary_leaf)
+            and is_plain(call_id_leaf) and is_base64(call_signature) and is_plain(call_name_leaf)
+            and is_plain(result_id_leaf) and is_base64(result_signature)
+            and is_plain(result_name_leaf)
+            and coalesce(is_error_leaf in ('true', 'false'), true)
+            and (struct_value is null or string_value is null) and is_shown(string_value)
+            -- Without a leaf a number or a list of the same length could stand there.
+            and case
+                when kind = 'text' and text_leaf is null
+                then config_leaf is null and contains(document, '"content":[{"text":{}}]')
+                else true
+            end
             -- A configuration under the other generation's key is nobody's shape.
             and (harness_config is null or harness_leaf is not null and agent_config is null)
             and (agent_config is null or agent_leaf is not null)
@@ -143,7 +121,7 @@ judged as (
             and case when object_leaf is null then true
                 else is_object(object_key, object_leaf, document) end,
             false) as fast
-    from sized
+    from named
 )
 select
     $source,
