@@ -61,11 +61,14 @@ named as (
         -- G4 keeps its configuration as base64; every later generation as an object.
         case when exec_leaf is null then config_leaf end as config_object,
         case
-            when arguments is not null then 'arguments'
-            when response is not null then 'response'
-            when config_object is not null then 'harness_config'
+            when arguments is not null then '"arguments":'
+            when response is not null then '"response":'
+            when config_object is not null then '"harness_config":'
         end as object_key,
-        coalesce(arguments, response, config_object) as object_leaf
+        coalesce(arguments, response, config_object) as object_leaf,
+        -- A row has one part at most, so of these it has one at most.
+        coalesce(call_name_leaf, result_name_leaf) as name_leaf,
+        coalesce(thought_signature, call_signature, result_signature) as signature_leaf
     from parsed
 ),
 -- Each leaf is counted with its key and a comma; what holds the part together is counted by its
@@ -93,26 +96,21 @@ judged as (
                 + taken('"state":,', state_leaf)
                 + taken('"role":,', role_leaf)
                 + taken('"text":', text_leaf)
-                + taken('"signature":,', thought_signature)
+                + taken('"signature":,', signature_leaf)
                 + taken('"summary":[{"text":{"text":}}],', summary_leaf)
                 + taken('"id":,', call_id_leaf)
-                + taken('"signature":,', call_signature)
-                + taken('"name":,', call_name_leaf)
+                + taken('"name":,', name_leaf)
                 + taken('"arguments":,', arguments)
                 + taken('"call_id":,', result_id_leaf)
-                + taken('"signature":,', result_signature)
-                + taken('"name":,', result_name_leaf)
                 + taken('"response":,', response)
             and is_text(id_leaf) and is_plain(exec_leaf) and is_plain(owner_leaf)
             and is_state(state_leaf)
             and coalesce(seq_leaf, step_leaf) is not null
             and coalesce(regexp_full_match(seq_leaf, '[0-9]{1,9}'), true)
             and coalesce(regexp_full_match(step_leaf, '[0-9]{1,9}'), true)
-            and is_plain(role_leaf) and is_shown(text_leaf)
-            and is_base64(thought_signature) and is_shown(summary_leaf)
-            and is_plain(call_id_leaf) and is_base64(call_signature) and is_plain(call_name_leaf)
-            and is_plain(result_id_leaf) and is_base64(result_signature)
-            and is_plain(result_name_leaf)
+            and is_shown(text_leaf) and is_shown(summary_leaf)
+            and is_plain(role_leaf) and is_base64(signature_leaf)
+            and is_plain(call_id_leaf) and is_plain(result_id_leaf) and is_plain(name_leaf)
             -- Without a leaf a number or a list of the same length could stand there.
             and case
                 when kind = 'text' and text_leaf is null
@@ -150,18 +148,13 @@ select
     case when kind is null then 0 else 1 end,
     kind,
     plain(role_leaf),
-    case kind
-        when 'tool_call' then coalesce(plain(call_id_leaf), '')
-        when 'tool_result' then coalesce(plain(result_id_leaf), '')
-    end,
-    case kind
-        when 'tool_call' then coalesce(plain(call_name_leaf), '')
-        when 'tool_result' then coalesce(plain(result_name_leaf), '')
-    end,
+    case when kind in ('tool_call', 'tool_result')
+        then coalesce(plain(coalesce(call_id_leaf, result_id_leaf)), '') end,
+    case when kind in ('tool_call', 'tool_result') then coalesce(plain(name_leaf), '') end,
     case when kind = 'tool_result' then false end,
     case when kind = 'tool_result' then result_signal(false, response) end,
     case when kind is not null
-        then coalesce(strlen(coalesce(text_leaf, summary_leaf, arguments, response)), 0)
+        then coalesce(strlen(text_leaf), strlen(summary_leaf), strlen(object_leaf), 0)
     end,
     payload,
     digest

@@ -54,12 +54,15 @@ named as (
         coalesce(harness_leaf, agent_leaf) as owner_leaf,
         coalesce(harness_config, agent_config) as config_leaf,
         case
-            when arguments is not null then 'arguments'
-            when struct_value is not null then 'struct_value'
-            when harness_config is not null then 'harness_config'
-            when agent_config is not null then 'agent_config'
+            when arguments is not null then '"arguments":'
+            when struct_value is not null then '"struct_value":'
+            when harness_config is not null then '"harness_config":'
+            when agent_config is not null then '"agent_config":'
         end as object_key,
-        coalesce(arguments, struct_value, config_leaf) as object_leaf
+        coalesce(arguments, struct_value, config_leaf) as object_leaf,
+        -- A row has one part at most, so of these it has one at most.
+        coalesce(call_name_leaf, result_name_leaf) as name_leaf,
+        coalesce(thought_signature, call_signature, result_signature) as signature_leaf
     from parsed
 ),
 -- Each leaf is counted with its key and a comma; what holds the part together is counted by its
@@ -86,27 +89,22 @@ judged as (
                 + taken('"state":,', state_leaf)
                 + taken('"role":,', role_leaf)
                 + taken('"text":', text_leaf)
-                + taken('"signature":,', thought_signature)
+                + taken('"signature":,', signature_leaf)
                 + taken('"summary":[{"text":{"text":}}],', summary_leaf)
                 + taken('"id":,', call_id_leaf)
-                + taken('"signature":,', call_signature)
-                + taken('"name":,', call_name_leaf)
+                + taken('"name":,', name_leaf)
                 + taken('"arguments":,', arguments)
                 + taken('"call_id":,', result_id_leaf)
-                + taken('"signature":,', result_signature)
-                + taken('"name":,', result_name_leaf)
                 + taken('"is_error":,', is_error_leaf)
                 + taken('"result":{"struct_value":},', struct_value)
                 + taken('"result":{"string_value":},', string_value)
             and is_text(id_leaf) and is_plain(owner_leaf) and is_state(state_leaf)
             and (harness_leaf is null or agent_leaf is null)
-            and is_plain(role_leaf) and is_shown(text_leaf)
-            and is_base64(thought_signature) and is_shown(summary_leaf)
-            and is_plain(call_id_leaf) and is_base64(call_signature) and is_plain(call_name_leaf)
-            and is_plain(result_id_leaf) and is_base64(result_signature)
-            and is_plain(result_name_leaf)
+            and is_shown(text_leaf) and is_shown(summary_leaf) and is_shown(string_value)
+            and is_plain(role_leaf) and is_base64(signature_leaf)
+            and is_plain(call_id_leaf) and is_plain(result_id_leaf) and is_plain(name_leaf)
             and coalesce(is_error_leaf in ('true', 'false'), true)
-            and (struct_value is null or string_value is null) and is_shown(string_value)
+            and (struct_value is null or string_value is null)
             -- Without a leaf a number or a list of the same length could stand there.
             and case
                 when kind = 'text' and text_leaf is null
@@ -147,19 +145,14 @@ select
     case when kind is null then 0 else 1 end,
     kind,
     plain(role_leaf),
-    case kind
-        when 'tool_call' then coalesce(plain(call_id_leaf), '')
-        when 'tool_result' then coalesce(plain(result_id_leaf), '')
-    end,
-    case kind
-        when 'tool_call' then coalesce(plain(call_name_leaf), '')
-        when 'tool_result' then coalesce(plain(result_name_leaf), '')
-    end,
+    case when kind in ('tool_call', 'tool_result')
+        then coalesce(plain(coalesce(call_id_leaf, result_id_leaf)), '') end,
+    case when kind in ('tool_call', 'tool_result') then coalesce(plain(name_leaf), '') end,
     case when kind = 'tool_result' then coalesce(is_error_leaf = 'true', false) end,
     case when kind = 'tool_result'
         then result_signal(is_error_leaf = 'true', coalesce(struct_value, string_value)) end,
     case when kind is not null
-        then coalesce(strlen(coalesce(text_leaf, summary_leaf, arguments, struct_value, string_value)), 0)
+        then coalesce(strlen(text_leaf), strlen(summary_leaf), strlen(string_value), strlen(object_leaf), 0)
     end,
     payload,
     digest
