@@ -24,7 +24,7 @@ from axnb.evidence.wal import check_wal
 
 _MAGIC = b"SQLite format 3\x00"
 # The driver counts the rows of a batch and not their bytes, so large ones come by another way.
-_BATCH_ROWS = 2048
+_BATCH_ROWS = 4096
 _BATCH_BYTES = 4 << 20
 _USUAL_BYTES = 64 << 10
 
