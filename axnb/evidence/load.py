@@ -288,11 +288,11 @@ class _Load:
             values = {"source": self._source}
             run_sql(self._session, "evidence", f"landing/{family}.sql", values)
             self._session.remove_function("set_aside")
-        except duckdb.Error as err:
+        except (duckdb.Error, UnicodeDecodeError) as err:
             # An error of the source passes through DuckDB, which wraps it in its own.
             if self._source_error is not None:
                 raise self._source_error from None
-            if not self._guarded and _MALFORMED in str(err):
+            if not self._guarded and _MALFORMED in _message(err):
                 raise _NoJsonError from None
             raise
         finally:
@@ -358,6 +358,14 @@ class _Load:
             self._session.execute("insert into executions by name select * from incoming")
             self._session.unregister("incoming")
         return read, rejected
+
+
+def _message(error: duckdb.Error | UnicodeDecodeError) -> str:
+    """What DuckDB says. It quotes a row up to some byte, which may be in the middle of a character:
+    then its message is no text any more."""
+    if isinstance(error, UnicodeDecodeError):
+        return bytes(error.object).decode(errors="replace")
+    return str(error)
 
 
 def _passes(column: str, first: pa.RecordBatch) -> list[tuple[str, bool]]:

@@ -285,6 +285,15 @@ def test_no_id_stops_a_load(tmp_path: Path) -> None:
     load_any(tmp_path, "step", [Written(odd, 1, _END) for odd in [*ODD_IDS, "d"]])
 
 
+def test_a_message_that_is_no_text_does_not_stop_a_load(tmp_path: Path) -> None:
+    """DuckDB quotes the row up to a byte in the middle of a character."""
+    payload = (
+        '{"conversation_id":"c","seq"\u2028:1\ufeff,"state"\t:\u2028"STATE_CANCELED","exec_id":"e"}'
+    )
+    loaded = load_payloads(tmp_path, "step", [payload])
+    assert (loaded.read, loaded.rejected) == (1, 1)
+
+
 def test_no_payload_stops_a_load(tmp_path: Path) -> None:
     """What is neither text nor JSON is counted and kept apart."""
     written = [Written(f"c{n}", 1, odd) for n, odd in enumerate([*ODD_PAYLOADS, _END])]
