@@ -17,7 +17,6 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
-from types import TracebackType
 from typing import Any
 
 from axnb.errors import SourceChangedError, UnavailableError
@@ -113,19 +112,14 @@ class PrivateCopy:
             if parts > 1:
                 self._before.result()
         except OSError as err:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise UnavailableError(f"{self.source} cannot be copied: {err.strerror}.") from err
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._workers.shutdown(cancel_futures=True)
         shutil.rmtree(self._folder, ignore_errors=True)
 

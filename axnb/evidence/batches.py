@@ -8,6 +8,16 @@ from itertools import groupby
 import pyarrow as pa
 import pyarrow.compute as pc
 
+#: A row on its way, with its conversation's number; its payload comes as bytes before the screen.
+ROW_SCHEMA = pa.schema(
+    [
+        pa.field("row", pa.int64()),
+        pa.field("conversation", pa.int32()),
+        pa.field("step", pa.int64()),
+        pa.field("payload", pa.string()),
+    ]
+)
+
 
 class ConversationNumbers:
     """The numbers of conversations within their source, in the order in which they came."""
@@ -52,7 +62,7 @@ class ConversationNumbers:
                     batch.column(2).cast(pa.int64()),
                     batch.column(3).cast(pa.binary()),
                 ],
-                names=["row", "conversation", "step", "payload"],
+                names=ROW_SCHEMA.names,
             )
             if conversation.null_count:
                 not_text += rows.column(0).filter(conversation.is_null()).to_pylist()

@@ -225,8 +225,9 @@ class CarefulPath:
         for careful in chunk:
             event, reject, found = _decode(careful, self._column)
             readings += found
-            if careful.conversation_id is not None:
-                number = self._numbers.number(careful.conversation_id)
+            # A rejected row has a conversation as well, unless its key is lost.
+            conversation_id = careful.conversation_id
+            number = None if conversation_id is None else self._numbers.number(conversation_id)
             if event is not None:
                 events.append({**event, "conversation": number})
             if reject is not None:

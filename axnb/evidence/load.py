@@ -24,7 +24,7 @@ from axnb.evidence.careful import CarefulPath, place_odd_rows
 from axnb.evidence.locators import PostgresLocator, SqliteLocator
 from axnb.evidence.reader import LogReader
 from axnb.evidence.refused import RefusedRows
-from axnb.evidence.screen import Screen, are_strict, is_respelled
+from axnb.evidence.screen import are_strict, is_respelled, screened
 from axnb.settings import Settings
 
 _TABLES = (
@@ -181,7 +181,7 @@ class _Load:
         self._define_macros()
         self._land()
         self._keep_numbers()
-        read = self._count("event_rows") + self._count("rejects")
+        parsed, rejected = self._count("event_rows"), self._count("rejects")
         executions, executions_rejected = self._land_executions()
         if executions_rejected:
             self._incomplete.append(
@@ -198,9 +198,9 @@ class _Load:
                 self._reader.locator,
                 self._reader.layout.column,
                 self._reader.layout.variant,
-                read,
-                self._count("event_rows"),
-                self._count("rejects"),
+                parsed + rejected,
+                parsed,
+                rejected,
                 executions,
                 executions_rejected,
                 self._options.conversation,
@@ -260,11 +260,18 @@ class _Load:
                 "is_strict", are_strict, [VARCHAR], BOOLEAN, type=PythonUDFType.ARROW
             )
             for family, respell in _passes(self._reader.layout.column, first):
-                screen = Screen(respell=respell)
                 refused = stack.enter_context(RefusedRows(self._settings.scratch))
+                self._session.create_function(
+                    "set_aside",
+                    refused.set_aside,
+                    [BIGINT, INTEGER, BIGINT, VARCHAR],
+                    BOOLEAN,
+                    type=PythonUDFType.ARROW,
+                    side_effects=True,
+                )
                 for group in one_insert_each(rows):
-                    self._land_family(family, screen.reader(group), refused)
-                not_text += screen.not_text
+                    self._land_family(family, screened(group, not_text, respell=respell))
+                self._session.remove_function("set_aside")
                 rows = refused.batches()
                 if not refused.count:
                     break
@@ -272,22 +279,11 @@ class _Load:
             self._careful.take_refused(rows)
         return not_text
 
-    def _land_family(
-        self, family: str, incoming: pa.RecordBatchReader, refused: RefusedRows
-    ) -> None:
+    def _land_family(self, family: str, incoming: pa.RecordBatchReader) -> None:
         self._session.register("incoming", incoming)
-        self._session.create_function(
-            "set_aside",
-            refused.set_aside,
-            [BIGINT, INTEGER, BIGINT, VARCHAR],
-            BOOLEAN,
-            type=PythonUDFType.ARROW,
-            side_effects=True,
-        )
         try:
             values = {"source": self._source}
             run_sql(self._session, "evidence", f"landing/{family}.sql", values)
-            self._session.remove_function("set_aside")
         except (duckdb.Error, UnicodeDecodeError) as err:
             # An error of the source passes through DuckDB, which wraps it in its own.
             if self._source_error is not None:

@@ -10,18 +10,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 
 import pyarrow as pa
 
-SCHEMA = pa.schema(
-    [
-        pa.field("row", pa.int64()),
-        pa.field("conversation", pa.int32()),
-        pa.field("step", pa.int64()),
-        pa.field("payload", pa.string()),
-    ]
-)
+from axnb.evidence.batches import ROW_SCHEMA
 
 
 class RefusedRows:
@@ -33,18 +25,13 @@ class RefusedRows:
     def __init__(self, scratch: Path | None) -> None:
         self.count = 0
         self._file = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - closed on exit
-        self._writer = pa.ipc.new_stream(self._file, SCHEMA)
+        self._writer = pa.ipc.new_stream(self._file, ROW_SCHEMA)
         self._lock = Lock()
 
     def __enter__(self) -> RefusedRows:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def set_aside(
@@ -55,7 +42,7 @@ class RefusedRows:
         payload: pa.ChunkedArray,
     ) -> pa.Array:
         """Keep rows, and say of each that it is not to be inserted."""
-        rows = pa.table([row, conversation, step, payload], names=SCHEMA.names).cast(SCHEMA)
+        rows = pa.table([row, conversation, step, payload], names=ROW_SCHEMA.names).cast(ROW_SCHEMA)
         # DuckDB calls from several threads.
         with self._lock:
             self._writer.write_table(rows)

@@ -16,57 +16,50 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from axnb.evidence.batches import ROW_SCHEMA
+
 #: What the screen hands on; `document` is what the fast path reads: the payload, or the same in one
 #: spelling.
 SCHEMA = pa.schema(
-    [
-        pa.field("row", pa.int64()),
-        pa.field("conversation", pa.int32()),
-        pa.field("step", pa.int64()),
-        pa.field("payload", pa.string()),
-        pa.field("document", pa.string()),
-        pa.field("digest", pa.binary()),
-    ]
+    [*ROW_SCHEMA, pa.field("document", pa.string()), pa.field("digest", pa.binary())]
 )
 
 
-class Screen:
-    """One pass over the batches of a source; `not_text` fills as the reader is drained.
+def screened(
+    batches: Iterable[pa.RecordBatch], not_text: list[int], *, respell: bool
+) -> pa.RecordBatchReader:
+    """Add document and digest to batches of (row, conversation, step, payload).
 
-    With `respell` a row that is spelled with spaces or needless escapes gets a document without.
+    Rows that are not valid UTF-8 cannot travel as text: they are left out, and come into `not_text`
+    as the reader is drained. With `respell` a row that is spelled with spaces or needless escapes
+    gets a document without.
     """
+    found = (_screen(batch, not_text, respell) for batch in batches)
+    return pa.RecordBatchReader.from_batches(SCHEMA, found)
 
-    def __init__(self, *, respell: bool) -> None:
-        self._respell = respell
-        #: Rows that are not valid UTF-8: they cannot travel as text, and are read one by one.
-        self.not_text: list[int] = []
 
-    def reader(self, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatchReader:
-        """Add document and digest to batches of (row, conversation, step, payload)."""
-        return pa.RecordBatchReader.from_batches(SCHEMA, (self._screen(b) for b in batches))
+def _screen(batch: pa.RecordBatch, not_text: list[int], respell: bool) -> pa.RecordBatch:
+    try:
+        payload = _as_text(batch.column(3))
+    except pa.ArrowInvalid:
+        batch = _only_text(batch, not_text)
+        payload = _as_text(batch.column(3))
+    raw = payload.cast(pa.binary()).to_pylist()
+    return pa.RecordBatch.from_arrays(
+        [
+            *batch.columns[:3],
+            payload,
+            pa.array(map(_document, raw), pa.string()) if respell else payload,
+            _digests(raw),
+        ],
+        schema=SCHEMA,
+    )
 
-    def _screen(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        try:
-            payload = _as_text(batch.column(3))
-        except pa.ArrowInvalid:
-            batch = self._only_text(batch)
-            payload = _as_text(batch.column(3))
-        raw = payload.cast(pa.binary()).to_pylist()
-        return pa.RecordBatch.from_arrays(
-            [
-                *batch.columns[:3],
-                payload,
-                pa.array(map(_document, raw), pa.string()) if self._respell else payload,
-                _digests(raw),
-            ],
-            schema=SCHEMA,
-        )
 
-    def _only_text(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        keep = [_is_utf8(raw) for raw in batch.column(3).to_pylist()]
-        is_text = pa.array(keep)
-        self.not_text += batch.column(0).filter(pc.invert(is_text)).to_pylist()
-        return batch.filter(is_text)
+def _only_text(batch: pa.RecordBatch, not_text: list[int]) -> pa.RecordBatch:
+    is_text = pa.array([_is_utf8(raw) for raw in batch.column(3).to_pylist()])
+    not_text += batch.column(0).filter(pc.invert(is_text)).to_pylist()
+    return batch.filter(is_text)
 
 
 def _as_text(column: pa.Array) -> pa.Array:
@@ -101,12 +94,7 @@ def are_strict(objects: pa.ChunkedArray) -> pa.Array:
     If it does, no key is there twice and no number is out of range.
     """
     raw = objects.cast(pa.binary()).to_pylist()
-    loads, dumps = orjson.loads, orjson.dumps
-    try:
-        found = [dumps(loads(leaf)) == leaf for leaf in raw]
-    except _REFUSALS:
-        found = [_is_strict(leaf) for leaf in raw]
-    return pa.array(found, pa.bool_())
+    return pa.array(map(_is_strict, raw), pa.bool_())
 
 
 def _is_strict(leaf: bytes) -> bool:

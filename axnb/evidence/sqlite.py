@@ -10,6 +10,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ class SqliteReader:
     def __exit__(self, *_: object) -> None:
         if hasattr(self, "_connection"):
             self._connection.close()
-        self._copy.__exit__(None, None, None)
+        self._copy.__exit__()
 
     def translated(self, error: Exception) -> SourceError:
         """An error of SQLite in our words."""
@@ -141,6 +142,11 @@ class SqliteReader:
 
     def count(self) -> int:
         """How many rows the table claims to have (SQLite answers from an index)."""
+        return self._claimed
+
+    @cached_property
+    def _claimed(self) -> int:
+        # The copy is ours and does not move: one scan of the index is enough.
         ((count,),) = self._query(f"select count(*) from {LOG_TABLE}")
         return int(count)
 
@@ -365,7 +371,3 @@ def _odd_row(found: tuple[Any, ...]) -> OddRow:
         size=size or 0,
         payload=payload,
     )
-
-
-def _as_bytes(value: Any) -> bytes | None:
-    return value if value is None or isinstance(value, bytes) else str(value).encode()

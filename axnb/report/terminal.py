@@ -302,8 +302,7 @@ def _next(triage: Triage) -> list[str]:
 
 def _short(locator: str) -> str:
     """A path as a person would type it here."""
-    here = f"{Path.cwd()}/"
-    return locator.removeprefix(here) if locator.startswith(here) else locator
+    return locator.removeprefix(f"{Path.cwd()}/")
 
 
 def _quoted(text: str) -> str:

@@ -75,3 +75,24 @@ create or replace temp macro result_signal(is_error, value) as
 
 -- How many bytes of a row a leaf accounts for, with the text around it; none if it is absent.
 create or replace temp macro taken(around, leaf) as coalesce(strlen(around) + strlen(leaf), 0);
+
+-- The leaves that a part has in both families: what they account for, and whether they are texts of
+-- the right kind.
+create or replace temp macro part_length(
+    role_leaf, text_leaf, signature_leaf, summary_leaf, call_id_leaf, name_leaf, arguments,
+    result_id_leaf
+) as
+    taken('"role":,', role_leaf)
+    + taken('"text":', text_leaf)
+    + taken('"signature":,', signature_leaf)
+    + taken('"summary":[{"text":{"text":}}],', summary_leaf)
+    + taken('"id":,', call_id_leaf)
+    + taken('"name":,', name_leaf)
+    + taken('"arguments":,', arguments)
+    + taken('"call_id":,', result_id_leaf);
+create or replace temp macro is_part(
+    role_leaf, text_leaf, signature_leaf, summary_leaf, call_id_leaf, name_leaf, result_id_leaf
+) as
+    is_shown(text_leaf) and is_shown(summary_leaf)
+    and is_plain(role_leaf) and is_base64(signature_leaf)
+    and is_plain(call_id_leaf) and is_plain(result_id_leaf) and is_plain(name_leaf);

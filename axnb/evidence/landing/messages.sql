@@ -94,23 +94,16 @@ judged as (
                 + taken('"harness_id":,', owner_leaf)
                 + taken('"harness_config":,', config_leaf)
                 + taken('"state":,', state_leaf)
-                + taken('"role":,', role_leaf)
-                + taken('"text":', text_leaf)
-                + taken('"signature":,', signature_leaf)
-                + taken('"summary":[{"text":{"text":}}],', summary_leaf)
-                + taken('"id":,', call_id_leaf)
-                + taken('"name":,', name_leaf)
-                + taken('"arguments":,', arguments)
-                + taken('"call_id":,', result_id_leaf)
+                + part_length(role_leaf, text_leaf, signature_leaf, summary_leaf, call_id_leaf, name_leaf,
+                    arguments, result_id_leaf)
                 + taken('"response":,', response)
             and is_text(id_leaf) and is_plain(exec_leaf) and is_plain(owner_leaf)
             and is_state(state_leaf)
             and coalesce(seq_leaf, step_leaf) is not null
             and coalesce(regexp_full_match(seq_leaf, '[0-9]{1,9}'), true)
             and coalesce(regexp_full_match(step_leaf, '[0-9]{1,9}'), true)
-            and is_shown(text_leaf) and is_shown(summary_leaf)
-            and is_plain(role_leaf) and is_base64(signature_leaf)
-            and is_plain(call_id_leaf) and is_plain(result_id_leaf) and is_plain(name_leaf)
+            and is_part(role_leaf, text_leaf, signature_leaf, summary_leaf, call_id_leaf, name_leaf,
+                result_id_leaf)
             -- Without a leaf a number or a list of the same length could stand there.
             and case
                 when kind = 'text' and text_leaf is null
