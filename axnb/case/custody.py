@@ -157,19 +157,28 @@ class PrivateCopy:
         self._before = self._workers.submit(_digests, [self.path])
         return 1
 
-    def compare_source(self) -> None:
-        """Begin to compare the source: everything that is wanted of the copy has been read."""
-        if self._moved is None and not self.live:
-            self._moved = self._workers.submit(self._find_moved)
+    def finish(self) -> None:
+        """Everything that is wanted of the copy has been read: compare the source, and end it.
+
+        Both go on in the background.
+        """
+        if self._moved is None:
+            self._moved = self._workers.submit(self._end)
+
+    def _end(self) -> list[str]:
+        moved = [] if self.live else self._find_moved()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        return moved
 
     def verify(self) -> dict[str, Any]:
         """Compare the source with its copy and return the custody record.
 
         A live source moves by nature, so only its copy is on record. Raises SourceChangedError.
         """
-        self.compare_source()
+        self.finish()
         files = self._before.result()
-        if self._moved is not None and (moved := self._moved.result()):
+        assert self._moved is not None
+        if moved := self._moved.result():
             raise self._changed(", ".join(moved))
         return {
             "mode": "live backup" if self.live else "copy",

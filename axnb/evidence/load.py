@@ -12,6 +12,7 @@ from itertools import chain
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 from duckdb.func import PythonUDFType
 from duckdb.sqltypes import BIGINT, BOOLEAN, INTEGER, VARCHAR
 
@@ -56,6 +57,9 @@ _EXECUTIONS = pa.schema(
     ]
 )
 
+
+#: Families of content, and the SQL that lands each.
+_FAMILIES = {"messages": ("messages",), "G8": ("G8", "steps"), "G7": ("G7", "steps")}
 
 #: How DuckDB begins to say that a text is no JSON.
 _MALFORMED = "Malformed JSON"
@@ -176,6 +180,9 @@ class _Load:
         self._incomplete = list(reader.incomplete)
         self._source_error: SourceError | None = None
         self._rows_read = 0
+        self._last_row = 0
+        #: Did every row so far come after the one before it? Then none came twice.
+        self._is_ascending = True
 
     def run(self) -> None:
         self._define_macros()
@@ -243,10 +250,15 @@ class _Load:
 
     def _is_whole(self, claimed: int) -> bool:
         """Is every row there once? A damaged page can drop rows, or give others twice."""
-        ((rows, distinct),) = run_sql(
+        landed = self._count("event_rows") + self._count("rejects")
+        if landed != claimed:
+            return False
+        if self._is_ascending and self._rows_read == claimed:
+            return True
+        ((distinct,),) = run_sql(
             self._session, "evidence", "landing/count_rows.sql", {"source": self._source}
         )
-        return bool(rows == distinct == claimed)
+        return bool(distinct == claimed)
 
     def _land_batches(self, batches: Iterator[pa.RecordBatch]) -> list[int]:
         """The fast path, and the careful one for what it refuses; the rows that are no text."""
@@ -272,7 +284,7 @@ class _Load:
                 for group in one_insert_each(rows):
                     self._land_family(family, screened(group, not_text, respell=respell))
                 self._session.remove_function("set_aside")
-                rows = refused.batches()
+                rows = long_rows_together(refused.batches())
                 if not refused.count:
                     break
             self._session.remove_function("is_strict")
@@ -282,8 +294,8 @@ class _Load:
     def _land_family(self, family: str, incoming: pa.RecordBatchReader) -> None:
         self._session.register("incoming", incoming)
         try:
-            values = {"source": self._source}
-            run_sql(self._session, "evidence", f"landing/{family}.sql", values)
+            for name in _FAMILIES[family]:
+                run_sql(self._session, "evidence", f"landing/{name}.sql", {"source": self._source})
         except (duckdb.Error, UnicodeDecodeError) as err:
             # An error of the source passes through DuckDB, which wraps it in its own.
             if self._source_error is not None:
@@ -306,6 +318,8 @@ class _Load:
             if batch is None:
                 return
             self._rows_read += batch.num_rows
+            self._is_ascending &= _is_ascending(batch.column(0), self._last_row)
+            self._last_row = batch.column(0)[-1].as_py()
             if self._progress is not None:
                 self._progress(self._rows_read)
             yield batch
@@ -356,6 +370,11 @@ class _Load:
         return read, rejected
 
 
+def _is_ascending(rows: pa.Array, last: int) -> bool:
+    """Is every number greater than the one before it, and the first one greater than the last?"""
+    return bool(rows[0].as_py() > last and pc.all(pc.less(rows[:-1], rows[1:])).as_py())
+
+
 def _message(error: duckdb.Error | UnicodeDecodeError) -> str:
     """What DuckDB says. It quotes a row up to some byte, which may be in the middle of a character:
     then its message is no text any more."""
@@ -370,20 +389,18 @@ def _passes(column: str, first: pa.RecordBatch) -> list[tuple[str, bool]]:
     First comes what most of the first rows look like, then all else that AX has ever written.
     """
     payloads = first.column(3).slice(0, 100).cast(pa.binary()).to_pylist()
-    family, respell = (
-        _family(column, payloads),
-        2 * sum(map(is_respelled, payloads)) > len(payloads),
-    )
-    other = "steps" if family == "messages" else "messages"
-    passes = [(family, respell), (other, True), (family, True)]
+    respell = 2 * sum(map(is_respelled, payloads)) > len(payloads)
     if column == "seq":
-        passes.remove(("steps", True))
-    return list(dict.fromkeys(passes))
+        return list(dict.fromkeys([("messages", respell), ("messages", True)]))
+    family = _family(payloads)
+    others = [(other, True) for other in _FAMILIES if other != family]
+    return list(dict.fromkeys([(family, respell), *others, (family, True)]))
 
 
-def _family(column: str, payloads: list[bytes]) -> str:
-    """`messages` or `steps`: what most of the rows hold, where the column leaves it open."""
-    if column == "seq":
-        return "messages"
+def _family(payloads: list[bytes]) -> str:
+    """What most of the rows hold."""
     steps = sum(b'"messages"' not in p and b'"step"' not in p for p in payloads)
-    return "steps" if steps * 2 >= len(payloads) else "messages"
+    if steps * 2 < len(payloads):
+        return "messages"
+    owned = sum((b'"harness_id"' in p) - (b'"agent_id"' in p) for p in payloads)
+    return "G7" if owned > 0 else "G8"

@@ -69,6 +69,7 @@ class PostgresReader:
         self._locator = locator
         self._timeout = statement_timeout
         self._rows_handed_on = 0
+        self._odd_rows = 0
         #: Places of the rows handed on, where one of them may have to be asked for again.
         self._places: list[str] = []
 
@@ -164,9 +165,11 @@ class PostgresReader:
         }
 
     def count(self) -> int:
-        """How many rows the table has in this transaction's snapshot."""
-        ((count,),) = self._session.query(f"select count(*) from {self._log}")
-        return int(count)
+        """How many rows the table has in this transaction's snapshot, known once they were read.
+
+        A server hands on every row or ends in an error, and counting takes it another scan.
+        """
+        return self._rows_handed_on + self._odd_rows
 
     # --- how the columns are typed -------------------------------------------------------------
 
@@ -206,16 +209,21 @@ class PostgresReader:
         # Bytes may be no text; then the row is asked for again, by its place.
         place = f", {_PLACE} as place" if self._may_hold_bytes() else ""
         sql = (
-            f"select conversation_id::text as conversation_id, {number} as step, "
-            f"{self._payload()} as payload{place} from {self._log} where {self._regular()}"
+            f"select conversation_id::text as conversation_id, {number} as step, case when "
+            f"{self._regular()} then {self._payload()} end as payload{place} from {self._log}"
         )
         values: tuple[str, ...] = ()
         if conversation is not None:
-            sql, values = f"{sql} and {self._id_matches()}", (conversation,)
+            sql, values = f"{sql} where {self._id_matches()}", (conversation,)
         for batch in self._session.stream(sql, values):
+            if odd := batch.column("payload").null_count:
+                self._odd_rows += odd
+                batch = batch.filter(batch.column("payload").is_valid())
+            if not batch.num_rows:
+                continue
             first = self._rows_handed_on + 1
             self._rows_handed_on += batch.num_rows
-            rows = pa.array(range(first, first + batch.num_rows), pa.int64())
+            rows = pa.arange(first, first + batch.num_rows)
             if place:
                 self._places += batch.column("place").to_pylist()
             names = ["conversation_id", "step", "payload"]

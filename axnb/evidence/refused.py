@@ -13,7 +13,7 @@ from threading import Lock
 
 import pyarrow as pa
 
-from axnb.evidence.batches import ROW_SCHEMA
+from axnb.evidence.batches import ROW_SCHEMA, small_ones_together
 
 
 class RefusedRows:
@@ -53,4 +53,4 @@ class RefusedRows:
         """What was set aside; nothing can be added any more."""
         self._writer.close()
         self._file.seek(0)
-        yield from pa.ipc.open_stream(self._file)
+        yield from small_ones_together(pa.ipc.open_stream(self._file))

@@ -325,7 +325,8 @@ class SqliteReader:
 
     def finish(self) -> None:
         """No more rows will be asked for: the source can be compared meanwhile."""
-        self._copy.compare_source()
+        self._connection.close()
+        self._copy.finish()
 
     def custody(self) -> dict[str, Any]:
         """Hashes of what was read; raises SourceChangedError if the source moved."""

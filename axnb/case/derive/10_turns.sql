@@ -5,10 +5,10 @@
 create or replace temp table placed as
 select
     *,
-    count(terminal) over (
+    cast(count(terminal) over (
         partition by conversation order by position, "row"
         rows between unbounded preceding and 1 preceding
-    ) + 1 as turn
+    ) + 1 as integer) as turn
 from (
     select
         conversation, step, position, "row",

@@ -4,12 +4,12 @@
 create or replace temp table marks as
 select t.conversation, t.turn, e.step, e.position, e."row", e.part, e.kind, e.call_id, e.tool, e.signal
 from (
-    select step, position, "row", 1::bigint as part, cast(part_kind as varchar) as kind, part_call_id as call_id,
+    select step, position, "row", 1::integer as part, part_kind as kind, part_call_id as call_id,
         part_tool as tool, part_signal as signal
     from event_rows
     where source = $source and fast and part_kind in ('tool_call', 'tool_result')
     union all
-    select step, position, "row", part, kind, call_id, tool, signal
+    select step, position, "row", part, cast(kind as usual_kind), call_id, tool, signal
     from careful_parts
     where source = $source and kind in ('tool_call', 'tool_result')
 ) e

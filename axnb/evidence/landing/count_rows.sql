@@ -1,5 +1,5 @@
--- Rows that were landed, and how many different ones. Parameter: $source.
-select count(*), count(distinct "row")
+-- How many different rows were landed. Parameter: $source.
+select count(distinct "row")
 from (
     select "row" from event_rows where source = $source
     union all

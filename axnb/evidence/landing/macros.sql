@@ -12,10 +12,13 @@ create or replace temp macro plain(leaf) as replace(leaf, '"', '');
 create or replace temp macro is_shown(leaf) as
     coalesce(starts_with(leaf, '"') and not contains(leaf, '\u0000'), true);
 
--- Does a free-form object stand under its key as it was taken out (DuckDB spells some numbers anew,
--- and then their length says nothing), and does a strict reader take it as well?
-create or replace temp macro is_object(key, leaf, document) as
-    starts_with(leaf, '{') and contains(document, key || leaf) and is_strict(leaf);
+-- Does a free-form object stand in its document as it was taken out (DuckDB spells some numbers anew,
+-- and then their length says nothing), and does a strict reader take it as well? That of a part
+-- stands before the end of the row, where it is found sooner.
+create or replace temp macro is_object(leaf, rest, document) as
+    starts_with(leaf, '{')
+    and case when ends_with(document, leaf || rest) then true else contains(document, leaf) end
+    and is_strict(leaf);
 
 -- Base64 in the form that AX writes: standard alphabet, padded.
 create or replace temp macro is_base64(leaf) as
@@ -32,7 +35,9 @@ create or replace temp macro is_state(leaf) as
 -- An error that is told inside the result's own object.
 create or replace temp macro has_error(value) as
     case
-        when value is null or not starts_with(value, '{') or not regexp_matches(value, '(?i)error')
+        -- Most results have none of the keys, and need not be taken apart to know it.
+        when value is null or not starts_with(value, '{')
+            or not (contains(value, 'rror"') or contains(value, '"stat'))
             then false
         else
             lower(coalesce(json_extract_string(value, '$.is_error'), '')) = 'true'
@@ -62,7 +67,6 @@ create or replace temp macro result_signal(is_error, value) as
                     ) then 'placeholder'
                 else 'error'
             end
-        -- Most results have neither key, and need not be taken apart to know it.
         when not contains(value, '"stat') then null
         when lower(coalesce(
             try(json_extract_string(value, '$.status')), try(json_extract_string(value, '$.state'))

@@ -60,11 +60,6 @@ named as (
         end as kind,
         -- G4 keeps its configuration as base64; every later generation as an object.
         case when exec_leaf is null then config_leaf end as config_object,
-        case
-            when arguments is not null then '"arguments":'
-            when response is not null then '"response":'
-            when config_object is not null then '"harness_config":'
-        end as object_key,
         coalesce(arguments, response, config_object) as object_leaf,
         -- A row has one part at most, so of these it has one at most.
         coalesce(call_name_leaf, result_name_leaf) as name_leaf,
@@ -114,7 +109,7 @@ judged as (
             -- Two free-form objects in one row could vouch for each other.
             and (config_leaf is null or coalesce(arguments, response) is null)
             and case when object_leaf is null then true
-                else is_object(object_key, object_leaf, document) end,
+                else is_object(object_leaf, '}}}}],"state":"STATE_PENDING"}', document) end,
             false) as fast
     from named
 )

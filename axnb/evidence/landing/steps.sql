@@ -1,13 +1,13 @@
--- The fast path for rows that hold steps: G7 and G8. As in messages.sql, a row is accepted only if
--- every byte of it is accounted for; all else is set aside. Parameter: $source.
+-- The fast path for rows that hold steps: G7 or G8, which differ in the names of a row's owner (the
+-- macros `owner` and `owner_shape`). As in messages.sql, a row is accepted only if every byte of it
+-- is accounted for; all else is set aside. Parameter: $source.
 insert into event_rows
 with
 parsed as (
     select
         *,
         leaves_of(document, [
-            '$.conversation_id', '$.harness_id', '$.agent_id', '$.harness_config',
-            '$.agent_config', '$.state',
+            '$.conversation_id', '$.' || owner() || '_id', '$.' || owner() || '_config', '$.state',
             '$.steps[0].content.role', '$.steps[0].content.content[0].text.text',
             '$.steps[0].thought.signature', '$.steps[0].thought.summary[0].text.text',
             '$.steps[0].tool_call.id', '$.steps[0].tool_call.signature',
@@ -26,40 +26,34 @@ named as (
         * exclude (leaves),
         leaves is not null as is_json,
         leaves[1] as id_leaf,
-        leaves[2] as harness_leaf,
-        leaves[3] as agent_leaf,
-        leaves[4] as harness_config,
-        leaves[5] as agent_config,
-        leaves[6] as state_leaf,
-        leaves[7] as role_leaf,
-        leaves[8] as text_leaf,
-        leaves[9] as thought_signature,
-        leaves[10] as summary_leaf,
-        leaves[11] as call_id_leaf,
-        leaves[12] as call_signature,
-        leaves[13] as call_name_leaf,
-        leaves[14] as arguments,
-        leaves[15] as result_id_leaf,
-        leaves[16] as result_signature,
-        leaves[17] as result_name_leaf,
-        leaves[18] as is_error_leaf,
-        leaves[19] as struct_value,
-        leaves[20] as string_value,
+        leaves[2] as owner_leaf,
+        leaves[3] as config_leaf,
+        leaves[4] as state_leaf,
+        leaves[5] as role_leaf,
+        leaves[6] as text_leaf,
+        leaves[7] as thought_signature,
+        leaves[8] as summary_leaf,
+        leaves[9] as call_id_leaf,
+        leaves[10] as call_signature,
+        leaves[11] as call_name_leaf,
+        leaves[12] as arguments,
+        leaves[13] as result_id_leaf,
+        leaves[14] as result_signature,
+        leaves[15] as result_name_leaf,
+        leaves[16] as is_error_leaf,
+        leaves[17] as struct_value,
+        leaves[18] as string_value,
         case
             when coalesce(text_leaf, role_leaf) is not null then 'text'::usual_kind
             when coalesce(call_name_leaf, arguments) is not null then 'tool_call'::usual_kind
             when coalesce(result_name_leaf, struct_value, string_value) is not null then 'tool_result'::usual_kind
             when coalesce(summary_leaf, thought_signature) is not null then 'thought'::usual_kind
         end as kind,
-        coalesce(harness_leaf, agent_leaf) as owner_leaf,
-        coalesce(harness_config, agent_config) as config_leaf,
-        case
-            when arguments is not null then '"arguments":'
-            when struct_value is not null then '"struct_value":'
-            when harness_config is not null then '"harness_config":'
-            when agent_config is not null then '"agent_config":'
-        end as object_key,
         coalesce(arguments, struct_value, config_leaf) as object_leaf,
+        case
+            when struct_value is null then '}}}],"state":"STATE_PENDING"}'
+            else '}}}}],"state":"STATE_PENDING"}'
+        end as rest_of_row,
         -- A row has one part at most, so of these it has one at most.
         coalesce(call_name_leaf, result_name_leaf) as name_leaf,
         coalesce(thought_signature, call_signature, result_signature) as signature_leaf
@@ -82,10 +76,8 @@ judged as (
                     else 0
                 end
                 + taken('"conversation_id":,', id_leaf)
-                + taken('"harness_id":,', harness_leaf)
-                + taken('"agent_id":,', agent_leaf)
-                + taken('"harness_config":,', harness_config)
-                + taken('"agent_config":,', agent_config)
+                + taken('"' || owner() || '_id":,', owner_leaf)
+                + taken('"' || owner() || '_config":,', config_leaf)
                 + taken('"state":,', state_leaf)
                 + part_length(role_leaf, text_leaf, signature_leaf, summary_leaf, call_id_leaf, name_leaf,
                     arguments, result_id_leaf)
@@ -93,7 +85,6 @@ judged as (
                 + taken('"result":{"struct_value":},', struct_value)
                 + taken('"result":{"string_value":},', string_value)
             and is_text(id_leaf) and is_plain(owner_leaf) and is_state(state_leaf)
-            and (harness_leaf is null or agent_leaf is null)
             and is_shown(string_value)
             and is_part(role_leaf, text_leaf, signature_leaf, summary_leaf, call_id_leaf, name_leaf,
                 result_id_leaf)
@@ -105,13 +96,12 @@ judged as (
                 then config_leaf is null and contains(document, '"content":[{"text":{}}]')
                 else true
             end
-            -- A configuration under the other generation's key is nobody's shape.
-            and (harness_config is null or harness_leaf is not null and agent_config is null)
-            and (agent_config is null or agent_leaf is not null)
+            -- A configuration without an owner is nobody's shape.
+            and (config_leaf is null or owner_leaf is not null)
             -- Two free-form objects in one row could vouch for each other.
             and (config_leaf is null or coalesce(arguments, struct_value) is null)
             and case when object_leaf is null then true
-                else is_object(object_key, object_leaf, document) end,
+                else is_object(object_leaf, rest_of_row, document) end,
             false) as fast
     from named
 )
@@ -130,8 +120,7 @@ select
     cast(config_leaf as varchar),
     cast(null as varchar),
     case
-        when harness_leaf is not null then 'G7'::row_shape
-        when agent_leaf is not null then 'G8'::row_shape
+        when owner_leaf is not null then owner_shape()
         when kind is not null then 'steps'::row_shape
         else 'state'::row_shape
     end,
