@@ -27,7 +27,7 @@ FILE_NAME = "axnb.toml"
 DSN_VARIABLE = "AX_EVENTLOG_DSN"
 
 _JSON_PATH = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_-]*|\[[0-9]+\])+")
-_SIZE = re.compile(r"[0-9]+(\.[0-9]+)?\s*([KMGT]i?B)", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,14 @@ class Settings:
     statement_timeout: int = 600
     tools: Mapping[str, Tool] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+
+    @property
+    def memory_bytes(self) -> int:
+        """`memory_limit` as a number."""
+        found = _SIZE.fullmatch(self.memory_limit)
+        assert found is not None, "checked where the settings are read"
+        number, unit, binary = found.groups()
+        return int(float(number) * (1024 if binary else 1000) ** (1 + "KMGT".index(unit.upper())))
 
     @classmethod
     def read(cls, path: Path | None = None) -> Settings:

@@ -34,6 +34,7 @@ def test_without_a_file_the_defaults_hold(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     settings = Settings.read()
     assert (settings.memory_limit, settings.statement_timeout) == ("800MB", 600)
+    assert settings.memory_bytes == 800_000_000
     assert (settings.scratch, dict(settings.tools)) == (None, {})
 
 
@@ -57,6 +58,7 @@ def test_everything_it_may_say(tmp_path: Path) -> None:
     """
     settings = _read(text, tmp_path)
     assert settings.memory_limit == "1.5 GiB"
+    assert settings.memory_bytes == 3 << 29
     assert settings.scratch == tmp_path
     assert settings.statement_timeout == 30
     assert settings.tools == {

@@ -24,6 +24,11 @@ from axnb.settings import Settings
 if TYPE_CHECKING:
     import pandas
 
+#: A private case of a source that is larger than its memory by this factor goes to a file, and gets
+#: by with a part of that memory: what it writes is not lost when it is let go of.
+_OVERFULL = 1.25
+_ENOUGH_FOR_A_FILE = 0.8
+
 #: Raised when a table of the case changes its meaning.
 SCHEMA_VERSION = "2"
 
@@ -76,6 +81,28 @@ class Case:
         if self.path is None:
             self._private = self._connect(":memory:", read_only=False)
             self._create(self._private)
+
+    def make_room(self, size: int) -> None:
+        """Get ready for a source of about so many bytes.
+
+        A private case that cannot be kept in memory goes to a file of its own, which is gone with
+        it: DuckDB would pack what it spills from memory, and that takes longer than writing it.
+        """
+        if self._private is None or size <= _OVERFULL * self.settings.memory_bytes:
+            return
+        if self._private.execute("select * from sources").fetchall() or self._is_in_file():
+            return
+        self._private.close()
+        self._private = self._connect(str(self._spill / "case.duckdb"), read_only=False)
+        enough = int(_ENOUGH_FOR_A_FILE * self.settings.memory_bytes)
+        self._private.execute(f"set memory_limit = '{enough} B'")
+        # Nobody wants it after this process, let alone after a crash of the machine.
+        self._private.execute("set fsync_mode = 'NONE'")
+        self._private.execute("pragma disable_checkpoint_on_shutdown")
+        self._create(self._private)
+
+    def _is_in_file(self) -> bool:
+        return (self._spill / "case.duckdb").exists()
 
     # --- sessions ------------------------------------------------------------------------------
 

@@ -112,7 +112,7 @@ def _in_pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def small_ones_together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in fewer batches: one of a single row takes DuckDB as long as one of hundreds."""
+    """The same rows in fewer batches: DuckDB takes as long for a single row as for hundreds."""
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:

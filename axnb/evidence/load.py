@@ -113,13 +113,16 @@ def load_log(
     guarded = False
     while True:
         try:
-            with open_reader(locator, options, case.settings) as reader, case.writing() as session:
-                source = _source_name(session, reader.locator)
-                _forget(session, source)
-                _Load(session, case.settings, reader, source, options, progress, guarded).run()
-                if after is not None:
-                    after(session, source)
-                return source
+            with open_reader(locator, options, case.settings) as reader:
+                if options.conversation is None:
+                    case.make_room(reader.size())
+                with case.writing() as session:
+                    source = _source_name(session, reader.locator)
+                    _forget(session, source)
+                    _Load(session, case.settings, reader, source, options, progress, guarded).run()
+                    if after is not None:
+                        after(session, source)
+                    return source
         except _NoJsonError:
             guarded = True
         except duckdb.OutOfMemoryException as err:

@@ -171,6 +171,14 @@ class PostgresReader:
         """
         return self._rows_handed_on + self._odd_rows
 
+    def size(self) -> int:
+        """The size of the table with what lies outside of its rows."""
+        ((size,),) = self._session.query(
+            "select pg_table_size(format('%I.%I', $1::text, $2::text)::regclass)",
+            (self._schema, LOG_TABLE),
+        )
+        return int(size)
+
     # --- how the columns are typed -------------------------------------------------------------
 
     def _id_matches(self) -> str:

@@ -71,6 +71,9 @@ class LogReader(Protocol):
     def count(self) -> int:
         """Rows that the source claims to hold."""
 
+    def size(self) -> int:
+        """About how many bytes the log takes up in its store."""
+
     def fast_batches(self, conversation: str | None = None) -> Iterator[pa.RecordBatch]:
         """Batches of (row, conversation_id, step, payload), ids and payloads as text or bytes."""
 

@@ -144,6 +144,10 @@ class SqliteReader:
         """How many rows the table claims to have (SQLite answers from an index)."""
         return self._claimed
 
+    def size(self) -> int:
+        """The size of the database."""
+        return self._copy.path.stat().st_size
+
     @cached_property
     def _claimed(self) -> int:
         # The copy is ours and does not move: one scan of the index is enough.
@@ -196,7 +200,7 @@ class SqliteReader:
 
     def _batch_rows(self) -> int:
         """How many rows of a mean size make a batch of a few MB."""
-        mean = self._copy.path.stat().st_size // max(1, self.count())
+        mean = self.size() // max(1, self.count())
         return max(64, min(_BATCH_ROWS, _BATCH_BYTES // max(1, mean)))
 
     def _large_batches(self, sql: str, values: Sequence[str]) -> Iterator[pa.RecordBatch]:

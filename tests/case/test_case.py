@@ -81,6 +81,23 @@ def test_a_case_file_holds_what_a_private_case_holds(case: Case, tmp_path: Path)
     assert _content(kept) == _content(case)
 
 
+def test_a_private_case_that_memory_cannot_hold_is_a_file_of_its_own(
+    case: Case, tmp_path: Path
+) -> None:
+    log = _log(tmp_path / "log.sqlite", "a", "b")
+    _load(case, log)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with Case(settings=Settings(scratch=scratch)) as large:
+        large.make_room(10**12)
+        assert len(list(scratch.rglob("case.duckdb"))) == 1
+        _load(large, log)
+        large.make_room(10**12)
+        assert _content(large) == _content(case)
+    del large
+    assert list(scratch.iterdir()) == []
+
+
 def test_a_second_source_is_kept_apart(case: Case, tmp_path: Path) -> None:
     """Both logs have the same conversations; each is derived as if it were alone."""
     first = _log(tmp_path / "a" / "log.sqlite", "same", "first")
