@@ -27,7 +27,7 @@ from typing import Any
 
 from tests.benchmarks.build_log import GENERATIONS
 
-CONTENDERS = ("ours", "normalize", "loop", "bare", "scan")
+CONTENDERS = ("ours", "normalize", "loop", "adbc", "bare", "scan")
 _BASE = 1_000_000
 _ROOT = Path(__file__).parents[2]
 
@@ -35,6 +35,7 @@ _TITLES = {
     "ours": "axnb: custody, digests, all derived tables",
     "normalize": "pandas read_sql + json_normalize",
     "loop": "pandas read_sql + json.loads loop",
+    "adbc": "the same loop, read_sql through ADBC",
     "bare": "ADBC + one json_transform",
     "scan": "the store's own full read",
     "triage": "axnb triage --conversation, from the shell",

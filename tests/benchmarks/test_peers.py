@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from tests.benchmarks.build_log import GENERATIONS, build_sqlite
-from tests.benchmarks.peers import COLUMNS, bare, loop, normalize, scan
+from tests.benchmarks.peers import COLUMNS, bare, loop, loop_through_adbc, normalize, scan
 
 EVENTS = 3_000
 
@@ -34,6 +34,10 @@ def test_the_loop_finds_what_json_normalize_finds(log: Log) -> None:
     found, other = _comparable(loop(*log)), _comparable(normalize(*log))
     assert len(found) == EVENTS
     pd.testing.assert_frame_equal(found, other)
+
+
+def test_the_loop_finds_the_same_through_adbc(log: Log) -> None:
+    pd.testing.assert_frame_equal(loop_through_adbc(*log), loop(*log))
 
 
 def test_duckdb_finds_what_the_loop_finds(log: Log) -> None:
