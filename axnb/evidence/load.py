@@ -22,10 +22,11 @@ from axnb.case.derive import derive
 from axnb.errors import AxnbError, CancelledError, DamagedError, SourceError
 from axnb.evidence.batches import ConversationNumbers, long_rows_together, one_insert_each
 from axnb.evidence.careful import CarefulPath, place_odd_rows
+from axnb.evidence.families import FAMILIES, passes
 from axnb.evidence.locators import PostgresLocator, SqliteLocator
 from axnb.evidence.reader import LogReader
 from axnb.evidence.refused import RefusedRows
-from axnb.evidence.screen import are_strict, is_respelled, screened
+from axnb.evidence.screen import are_strict, screened
 from axnb.settings import Settings
 
 _TABLES = (
@@ -57,9 +58,6 @@ _EXECUTIONS = pa.schema(
     ]
 )
 
-
-#: Families of content, and the SQL that lands each.
-_FAMILIES = {"messages": ("messages",), "G8": ("G8", "steps"), "G7": ("G7", "steps")}
 
 #: How DuckDB begins to say that a text is no JSON.
 _MALFORMED = "Malformed JSON"
@@ -274,7 +272,7 @@ class _Load:
             self._session.create_function(
                 "is_strict", are_strict, [VARCHAR], BOOLEAN, type=PythonUDFType.ARROW
             )
-            for family, respell in _passes(self._reader.layout.column, first):
+            for family, respell in passes(self._reader.layout.column, first):
                 refused = stack.enter_context(RefusedRows(self._settings.scratch))
                 self._session.create_function(
                     "set_aside",
@@ -297,7 +295,7 @@ class _Load:
     def _land_family(self, family: str, incoming: pa.RecordBatchReader) -> None:
         self._session.register("incoming", incoming)
         try:
-            for name in _FAMILIES[family]:
+            for name in FAMILIES[family]:
                 run_sql(self._session, "evidence", f"landing/{name}.sql", {"source": self._source})
         except (duckdb.Error, UnicodeDecodeError) as err:
             # An error of the source passes through DuckDB, which wraps it in its own.
@@ -384,26 +382,3 @@ def _message(error: duckdb.Error | UnicodeDecodeError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return bytes(error.object).decode(errors="replace")
     return str(error)
-
-
-def _passes(column: str, first: pa.RecordBatch) -> list[tuple[str, bool]]:
-    """Families of content to try in turn, and whether the rows need another spelling for it.
-
-    First comes what most of the first rows look like, then all else that AX has ever written.
-    """
-    payloads = first.column(3).slice(0, 100).cast(pa.binary()).to_pylist()
-    respell = 2 * sum(map(is_respelled, payloads)) > len(payloads)
-    if column == "seq":
-        return list(dict.fromkeys([("messages", respell), ("messages", True)]))
-    family = _family(payloads)
-    others = [(other, True) for other in _FAMILIES if other != family]
-    return list(dict.fromkeys([(family, respell), *others, (family, True)]))
-
-
-def _family(payloads: list[bytes]) -> str:
-    """What most of the rows hold."""
-    steps = sum(b'"messages"' not in p and b'"step"' not in p for p in payloads)
-    if steps * 2 < len(payloads):
-        return "messages"
-    owned = sum((b'"harness_id"' in p) - (b'"agent_id"' in p) for p in payloads)
-    return "G7" if owned > 0 else "G8"

@@ -13,6 +13,7 @@ from axnb.evidence.batches import (
     ConversationNumbers,
     long_rows_together,
     one_insert_each,
+    small_ones_together,
 )
 
 _SIZES = st.lists(
@@ -53,6 +54,16 @@ def test_long_rows_travel_alone_and_none_is_lost(sizes: list[list[int]]) -> None
     assert _rows(found) == _rows(given_batches)
     for batch in found:
         assert len({len(p) > LONG_TEXT for p in batch.column(3).to_pylist()}) == 1
+
+
+@given(_SIZES)
+def test_small_batches_are_put_together_and_no_row_is_lost(sizes: list[list[int]]) -> None:
+    given_batches = _batches(sizes)
+    found = list(small_ones_together(given_batches))
+    assert [row for batch in found for row in batch.column(0).to_pylist()] == [
+        row for batch in given_batches for row in batch.column(0).to_pylist()
+    ]
+    assert len(found) <= 1, "all of it is small"
 
 
 @given(_SIZES)
