@@ -69,7 +69,7 @@ class PostgresReader:
         self._locator = locator
         self._timeout = statement_timeout
         self._rows_handed_on = 0
-        self._odd_rows = 0
+        self._rows_seen = 0
         #: Places of the rows handed on, where one of them may have to be asked for again.
         self._places: list[str] = []
 
@@ -169,7 +169,7 @@ class PostgresReader:
 
         A server hands on every row or ends in an error, and counting takes it another scan.
         """
-        return self._rows_handed_on + self._odd_rows
+        return self._rows_seen
 
     def size(self) -> int:
         """The size of the table with what lies outside of its rows."""
@@ -224,8 +224,8 @@ class PostgresReader:
         if conversation is not None:
             sql, values = f"{sql} where {self._id_matches()}", (conversation,)
         for batch in self._session.stream(sql, values):
-            if odd := batch.column("payload").null_count:
-                self._odd_rows += odd
+            self._rows_seen += batch.num_rows
+            if batch.column("payload").null_count:
                 batch = batch.filter(batch.column("payload").is_valid())
             if not batch.num_rows:
                 continue

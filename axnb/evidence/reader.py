@@ -69,7 +69,7 @@ class LogReader(Protocol):
         """An error of the store's driver in our words: no payload and no password in it."""
 
     def count(self) -> int:
-        """Rows that the source claims to hold."""
+        """Rows that the source claims to hold; known for sure once they were read."""
 
     def size(self) -> int:
         """About how many bytes the log takes up in its store."""
