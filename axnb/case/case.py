@@ -90,19 +90,17 @@ class Case:
         """
         if self._private is None or size <= _OVERFULL * self.settings.memory_bytes:
             return
-        if self._private.execute("select * from sources").fetchall() or self._is_in_file():
+        file = self._spill / "case.duckdb"
+        if file.exists() or self._private.execute("select * from sources").fetchall():
             return
         self._private.close()
-        self._private = self._connect(str(self._spill / "case.duckdb"), read_only=False)
+        self._private = self._connect(str(file), read_only=False)
         enough = int(_ENOUGH_FOR_A_FILE * self.settings.memory_bytes)
         self._private.execute(f"set memory_limit = '{enough} B'")
         # Nobody wants it after this process, let alone after a crash of the machine.
         self._private.execute("set fsync_mode = 'NONE'")
         self._private.execute("pragma disable_checkpoint_on_shutdown")
         self._create(self._private)
-
-    def _is_in_file(self) -> bool:
-        return (self._spill / "case.duckdb").exists()
 
     # --- sessions ------------------------------------------------------------------------------
 

@@ -80,14 +80,34 @@ class ConversationNumbers:
 #: of a few hundred rows: one long text among short ones takes a whole block.
 LONG_TEXT = 4096
 
-#: Bytes of long rows that wait for each other, and that are handed on at once.
+#: Bytes of batches that wait for each other, and that are handed on at once.
 _TOGETHER = 4 << 20
+
+
+class _Waiting:
+    """Batches that wait until they make a few MB, and then leave as one."""
+
+    def __init__(self) -> None:
+        self._batches: list[pa.RecordBatch] = []
+        self._size = 0
+
+    def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Let a batch wait; all of them, if they are enough now."""
+        self._batches.append(batch)
+        self._size += batch.nbytes
+        if self._size >= _TOGETHER:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[pa.RecordBatch]:
+        """All that wait, as one batch, if any do."""
+        if self._batches:
+            yield pa.concat_batches(self._batches)
+            self._batches, self._size = [], 0
 
 
 def long_rows_together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows of (row, conversation, step, payload), long ones in batches of their own."""
-    held: list[pa.RecordBatch] = []
-    size = 0
+    waiting = _Waiting()
     for batch in batches:
         is_long = pc.greater(pc.binary_length(batch.column(3)), LONG_TEXT)
         if not pc.any(is_long).as_py():
@@ -95,34 +115,24 @@ def long_rows_together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordB
             continue
         if usual := batch.filter(pc.invert(is_long)):
             yield usual
-        held.append(batch.filter(is_long))
-        size += held[-1].nbytes
-        if size >= _TOGETHER:
-            yield from _in_pieces(pa.concat_batches(held))
-            held, size = [], 0
-    if held:
-        yield from _in_pieces(pa.concat_batches(held))
+        yield from _in_pieces(waiting.add(batch.filter(is_long)))
+    yield from _in_pieces(waiting.rest())
 
 
-def _in_pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def _in_pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Pieces that take a few MB each, or one row: DuckDB holds each of them several times."""
-    rows = max(1, _TOGETHER * batch.num_rows // batch.nbytes)
-    for start in range(0, batch.num_rows, rows):
-        yield batch.slice(start, rows)
+    for batch in batches:
+        rows = max(1, _TOGETHER * batch.num_rows // batch.nbytes)
+        for start in range(0, batch.num_rows, rows):
+            yield batch.slice(start, rows)
 
 
 def small_ones_together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows in fewer batches: DuckDB takes as long for a single row as for hundreds."""
-    held: list[pa.RecordBatch] = []
-    size = 0
+    waiting = _Waiting()
     for batch in batches:
-        held.append(batch)
-        size += batch.nbytes
-        if size >= _TOGETHER:
-            yield pa.concat_batches(held)
-            held, size = [], 0
-    if held:
-        yield pa.concat_batches(held)
+        yield from waiting.add(batch)
+    yield from waiting.rest()
 
 
 #: DuckDB gathers chunks of fewer than 64 rows until it has 2,048, whatever they weigh.

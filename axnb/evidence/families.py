@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from axnb.evidence.screen import is_respelled
 
-#: Each family with the SQL files that land it.
-FAMILIES = {"messages": ("messages",), "G8": ("G8", "steps"), "G7": ("G7", "steps")}
+#: Each family with the SQL file that lands it, and the one that must be run before, if any.
+FAMILIES = {"messages": ("messages", None), "G8": ("steps", "G8"), "G7": ("steps", "G7")}
 
 
 def passes(column: str, first: pa.RecordBatch) -> list[tuple[str, bool]]:
@@ -17,10 +17,9 @@ def passes(column: str, first: pa.RecordBatch) -> list[tuple[str, bool]]:
     """
     payloads = first.column(3).slice(0, 100).cast(pa.binary()).to_pylist()
     respell = 2 * sum(map(is_respelled, payloads)) > len(payloads)
-    if column == "seq":
-        return list(dict.fromkeys([("messages", respell), ("messages", True)]))
-    family = _family(payloads)
-    others = [(other, True) for other in FAMILIES if other != family]
+    only_messages = column == "seq"
+    family = "messages" if only_messages else _family(payloads)
+    others = [] if only_messages else [(other, True) for other in FAMILIES if other != family]
     return list(dict.fromkeys([(family, respell), *others, (family, True)]))
 
 

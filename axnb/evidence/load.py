@@ -267,12 +267,15 @@ class _Load:
         if first is None:
             return []
         not_text: list[int] = []
-        rows = long_rows_together(self._numbers.numbered(chain([first], batches), not_text))
+        rows = self._numbers.numbered(chain([first], batches), not_text)
         with ExitStack() as stack:
             self._session.create_function(
                 "is_strict", are_strict, [VARCHAR], BOOLEAN, type=PythonUDFType.ARROW
             )
             for family, respell in passes(self._reader.layout.column, first):
+                statement, definitions = FAMILIES[family]
+                if definitions is not None:
+                    run_sql(self._session, "evidence", f"landing/{definitions}.sql")
                 refused = stack.enter_context(RefusedRows(self._settings.scratch))
                 self._session.create_function(
                     "set_aside",
@@ -282,21 +285,21 @@ class _Load:
                     type=PythonUDFType.ARROW,
                     side_effects=True,
                 )
-                for group in one_insert_each(rows):
-                    self._land_family(family, screened(group, not_text, respell=respell))
+                for group in one_insert_each(long_rows_together(rows)):
+                    self._land_screened(statement, screened(group, not_text, respell=respell))
                 self._session.remove_function("set_aside")
-                rows = long_rows_together(refused.batches())
+                rows = refused.batches()
                 if not refused.count:
                     break
             self._session.remove_function("is_strict")
             self._careful.take_refused(rows)
         return not_text
 
-    def _land_family(self, family: str, incoming: pa.RecordBatchReader) -> None:
+    def _land_screened(self, statement: str, incoming: pa.RecordBatchReader) -> None:
         self._session.register("incoming", incoming)
         try:
-            for name in FAMILIES[family]:
-                run_sql(self._session, "evidence", f"landing/{name}.sql", {"source": self._source})
+            values = {"source": self._source}
+            run_sql(self._session, "evidence", f"landing/{statement}.sql", values)
         except (duckdb.Error, UnicodeDecodeError) as err:
             # An error of the source passes through DuckDB, which wraps it in its own.
             if self._source_error is not None:

@@ -55,12 +55,13 @@ def driver(source: str) -> str:
 
 def load_modules(name: str, source: str) -> None:
     """Import what a peer needs, so that its time is its own."""
+    usual = "psycopg" if is_postgres(source) else "sqlite3"
     needed = {
-        "normalize": ("pandas", "psycopg"),
-        "loop": ("pandas", "psycopg"),
+        "normalize": ("pandas", usual),
+        "loop": ("pandas", usual),
         "adbc": ("pandas",),
         "bare": ("duckdb", "pyarrow"),
-        "scan": ("psycopg",) if is_postgres(source) else ("sqlite3",),
+        "scan": (usual,),
     }
     for module in (*needed[name], driver(source)):
         import_module(module)

@@ -80,6 +80,17 @@ create or replace temp macro result_signal(is_error, value) as
 -- How many bytes of a row a leaf accounts for, with the text around it; none if it is absent.
 create or replace temp macro taken(around, leaf) as coalesce(strlen(around) + strlen(leaf), 0);
 
+-- How many bytes hold a part together, by its kind: what stands around its leaves. Leaves are counted
+-- with a comma each, only a text without, and an object has a comma less than members.
+create or replace temp macro held_by(kind, a_text, a_thought, a_call, a_result) as
+    case kind
+        when 'text' then strlen(a_text)
+        when 'thought' then strlen(a_thought) - 1
+        when 'tool_call' then strlen(a_call) - 1
+        when 'tool_result' then strlen(a_result) - 1
+        else 0
+    end;
+
 -- The leaves that a part has in both families: what they account for, and whether they are texts of
 -- the right kind.
 create or replace temp macro part_length(
@@ -100,3 +111,14 @@ create or replace temp macro is_part(
     is_shown(text_leaf) and is_shown(summary_leaf)
     and is_plain(role_leaf) and is_base64(signature_leaf)
     and is_plain(call_id_leaf) and is_plain(result_id_leaf) and is_plain(name_leaf);
+
+-- AX's number of the state that a leaf names.
+create or replace temp macro state_number(leaf) as
+    case leaf
+        when '"STATE_PENDING"' then 1 when '"STATE_FAILED"' then 2
+        when '"STATE_COMPLETED"' then 3 when '"STATE_CANCELED"' then 4 else 0
+    end;
+
+-- What only calls and results have; a leaf that is absent is an empty text.
+create or replace temp macro of_call(kind, leaf) as
+    case when kind in ('tool_call', 'tool_result') then coalesce(plain(leaf), '') end;

@@ -75,13 +75,11 @@ judged as (
         coalesce(
             is_json and starts_with(document, '{')
             and strlen(document) = strlen('{}') - 1
-                + case kind
-                    when 'text' then strlen('"messages":[{"content":{"text":{}}}],')
-                    when 'thought' then strlen('"messages":[{"content":{"thought":{}}}],') - 1
-                    when 'tool_call' then strlen('"messages":[{"content":{"tool_call":{"function_call":{}}}}],') - 1
-                    when 'tool_result' then strlen('"messages":[{"content":{"tool_result":{"function_result":{}}}}],') - 1
-                    else 0
-                end
+                + held_by(kind,
+                    '"messages":[{"content":{"text":{}}}],',
+                    '"messages":[{"content":{"thought":{}}}],',
+                    '"messages":[{"content":{"tool_call":{"function_call":{}}}}],',
+                    '"messages":[{"content":{"tool_result":{"function_result":{}}}}],')
                 + taken('"conversation_id":,', id_leaf)
                 + taken('"seq":,', seq_leaf)
                 + taken('"step":,', step_leaf)
@@ -120,10 +118,7 @@ select
     step,
     step,
     true,
-    case state_leaf
-        when '"STATE_PENDING"' then 1 when '"STATE_FAILED"' then 2
-        when '"STATE_COMPLETED"' then 3 when '"STATE_CANCELED"' then 4 else 0
-    end,
+    state_number(state_leaf),
     nullif(plain(owner_leaf), ''),
     case when exec_leaf is null then cast(config_leaf as varchar) else plain(config_leaf) end,
     nullif(plain(exec_leaf), ''),
@@ -136,9 +131,8 @@ select
     case when kind is null then 0 else 1 end,
     kind,
     plain(role_leaf),
-    case when kind in ('tool_call', 'tool_result')
-        then coalesce(plain(coalesce(call_id_leaf, result_id_leaf)), '') end,
-    case when kind in ('tool_call', 'tool_result') then coalesce(plain(name_leaf), '') end,
+    of_call(kind, coalesce(call_id_leaf, result_id_leaf)),
+    of_call(kind, name_leaf),
     case when kind = 'tool_result' then false end,
     case when kind = 'tool_result' then result_signal(false, response) end,
     case when kind is not null

@@ -68,13 +68,11 @@ judged as (
         coalesce(
             is_json and starts_with(document, '{')
             and strlen(document) = strlen('{}') - 1
-                + case kind
-                    when 'text' then strlen('"steps":[{"content":{"content":[{"text":{}}]}}],')
-                    when 'thought' then strlen('"steps":[{"thought":{}}],') - 1
-                    when 'tool_call' then strlen('"steps":[{"tool_call":{"function_call":{}}}],') - 1
-                    when 'tool_result' then strlen('"steps":[{"tool_result":{"function_result":{}}}],') - 1
-                    else 0
-                end
+                + held_by(kind,
+                    '"steps":[{"content":{"content":[{"text":{}}]}}],',
+                    '"steps":[{"thought":{}}],',
+                    '"steps":[{"tool_call":{"function_call":{}}}],',
+                    '"steps":[{"tool_result":{"function_result":{}}}],')
                 + taken('"conversation_id":,', id_leaf)
                 + taken('"' || owner() || '_id":,', owner_leaf)
                 + taken('"' || owner() || '_config":,', config_leaf)
@@ -112,10 +110,7 @@ select
     step,
     step,
     true,
-    case state_leaf
-        when '"STATE_PENDING"' then 1 when '"STATE_FAILED"' then 2
-        when '"STATE_COMPLETED"' then 3 when '"STATE_CANCELED"' then 4 else 0
-    end,
+    state_number(state_leaf),
     nullif(plain(owner_leaf), ''),
     cast(config_leaf as varchar),
     cast(null as varchar),
@@ -128,9 +123,8 @@ select
     case when kind is null then 0 else 1 end,
     kind,
     plain(role_leaf),
-    case when kind in ('tool_call', 'tool_result')
-        then coalesce(plain(coalesce(call_id_leaf, result_id_leaf)), '') end,
-    case when kind in ('tool_call', 'tool_result') then coalesce(plain(name_leaf), '') end,
+    of_call(kind, coalesce(call_id_leaf, result_id_leaf)),
+    of_call(kind, name_leaf),
     case when kind = 'tool_result' then coalesce(is_error_leaf = 'true', false) end,
     case when kind = 'tool_result'
         then result_signal(is_error_leaf = 'true', coalesce(struct_value, string_value)) end,
