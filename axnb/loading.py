@@ -13,6 +13,7 @@ from axnb.checks.registry import checks, run_checks
 from axnb.errors import SourceError, UsageError
 from axnb.evidence.load import LoadOptions, load_log
 from axnb.evidence.locators import Located, locate
+from axnb.evidence.oddities import look_again
 from axnb.settings import DSN_VARIABLE
 
 
@@ -55,6 +56,7 @@ def load(
 
 def _keep_findings(session: duckdb.DuckDBPyConnection, source: str) -> None:
     """Findings that need no server to be asked go into the case with their source."""
+    look_again(session, source)
     run_checks(session, [check for check in checks() if not check.needs])
     session.execute("insert into findings select * from found where source = ?", [source])
     session.execute("drop table found")

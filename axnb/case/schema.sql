@@ -198,6 +198,27 @@ select
     case when kind = 'tool_result' then "value" end
 from careful_parts;
 
+-- What is odd about a row that AX decodes, by kind and place; see ax/oddities. The text of the row is
+-- not there: a place names keys, never values.
+create table if not exists oddities (
+    source varchar not null,
+    "row" bigint not null,
+    conversation_id varchar,
+    step bigint,
+    kind varchar not null,
+    path varchar not null,
+    digest blob not null              -- sha256 of the row's text
+);
+
+-- Canonical digests of what had to be compared, and of nothing else: whole rows without their
+-- number (part 0), or the arguments of a call.
+create table if not exists compared (
+    source varchar not null,
+    "row" bigint not null,
+    part bigint not null,
+    digest blob                       -- NULL where it has no canonical form
+);
+
 -- A turn: from an input to its end.
 create table if not exists turns (
     source varchar not null,

@@ -2,9 +2,10 @@
 -- name: undecodable-row
 -- severity: warning
 --
--- A row that AX of the row's own generation cannot decode, or whose number or conversation cannot
--- be read. It is not absent: it is there and its raw bytes have a digest. The other rows of its
--- conversation were read.
+-- A row that AX of the row's own generation cannot decode. It is not absent: it is there and its raw
+-- bytes have a digest. The other rows of its conversation were read. Rows that are cut off, too
+-- deep, too large or no text, and rows with a lone surrogate, a duplicate key or an unreadable key
+-- have classes of their own.
 select
     source,
     conversation_id,
@@ -12,3 +13,8 @@ select
     format('row {} cannot be read: {}{}.', "row", reason, case when detail <> '' then ' (' || detail || ')' else '' end) as sentence,
     [struct_pack(step := step, digest := lower(hex(digest)))] as witness
 from rejects
+where reason not in (
+        'nested too deep', 'too large', 'invalid UTF-8', 'lone surrogate', 'duplicate key',
+        'unreadable key', 'unreadable step'
+    )
+    and "row" not in (select "row" from torn_rows t where t.source = rejects.source)

@@ -2,8 +2,8 @@
 -- name: mixed-generations
 -- severity: warning
 --
--- The log holds rows of several generations of AX: a server was upgraded, or rolled back, without a
--- migration. No generation reads all of another's rows as they were meant.
+-- The log, or one conversation of it, holds rows of several generations of AX: a server was upgraded,
+-- or rolled back, without a migration. No generation reads all of another's rows as they were meant.
 select
     source,
     null as conversation_id,
@@ -13,3 +13,24 @@ select
 from turns
 group by source
 having count(distinct generation) > 1
+union all
+select
+    t.source,
+    t.conversation_id,
+    t.first_step as step,
+    format('the conversation holds turns of {}.', array_to_string(list_sort(t.generations), ', ')) as sentence,
+    [struct_pack(step := t.first_step, digest := lower(hex(e.digest)))] as witness
+from (
+    -- The first turn that another generation wrote than the conversation's first.
+    select
+        source, conversation_id, list(distinct generation) as generations,
+        min(first_step) filter (generation <> first_generation) as first_step,
+        min(first_position) filter (generation <> first_generation) as first_position
+    from (
+        select *, first_value(generation) over (partition by source, conversation_id order by turn) as first_generation
+        from turns
+    )
+    group by source, conversation_id
+    having count(distinct generation) > 1
+) t
+left join events e on e.source = t.source and e.conversation_id = t.conversation_id and e.position = t.first_position

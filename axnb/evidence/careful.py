@@ -8,11 +8,8 @@ can hide a whole conversation from one generation and not from the next.
 from __future__ import annotations
 
 import hashlib
-import math
-import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
@@ -22,7 +19,9 @@ from axnb.ax import protojson, rows
 from axnb.ax.versions import GENERATIONS
 from axnb.case.case import run_sql
 from axnb.evidence.batches import ConversationNumbers
-from axnb.evidence.reader import MAX_ROW_BYTES, OddRow
+from axnb.evidence.oddities import keep_oddities, oddity_rows
+from axnb.evidence.placing import CarefulRow
+from axnb.evidence.reader import MAX_ROW_BYTES
 
 _CHUNK = 2000
 _CHUNK_BYTES = 16 << 20
@@ -91,96 +90,6 @@ _READINGS = pa.schema(
 _MAX_RAW_BYTES = 1 << 20
 
 
-@dataclass(frozen=True)
-class CarefulRow:
-    """A row with its key as far as it could be read."""
-
-    row: int
-    conversation_id: str | None
-    step: int | None
-    key_text: str
-    position: int
-    #: Does the query of an AX server find the row?
-    visible: bool
-    payload: bytes | None
-    size: int
-    #: What is wrong with the key, or why the row cannot be read at all.
-    problem: tuple[str, str] | None = None
-    digest: bytes | None = None
-
-
-def place_odd_rows(found: Iterable[OddRow]) -> Iterator[CarefulRow]:
-    """Read the keys of odd rows, and put them where AX's `ORDER BY` puts them.
-
-    SQLite sorts NULL before numbers, numbers before text, text before blobs; AX reads the rows in
-    that order whatever their number means to a person.
-    """
-    for odd in found:
-        step, problem = _read_step(odd)
-        conversation_id, id_problem = _read_id(odd)
-        if odd.problem is not None:
-            problem = ("damaged", odd.problem)
-        yield CarefulRow(
-            row=odd.row,
-            conversation_id=conversation_id,
-            step=step,
-            key_text=f"{odd.id_class},{odd.step_class},{odd.payload_class}",
-            position=_position(odd, step),
-            visible=odd.id_class == "text",
-            payload=odd.payload,
-            size=odd.size,
-            problem=problem or id_problem,
-            digest=odd.digest,
-        )
-
-
-def _read_id(odd: OddRow) -> tuple[str | None, tuple[str, str] | None]:
-    if odd.conversation_id is None:
-        return None, ("unreadable key", "conversation_id is NULL")
-    try:
-        return odd.conversation_id.decode(), None
-    except UnicodeDecodeError as err:
-        return (
-            odd.conversation_id.decode(errors="backslashreplace"),
-            ("unreadable key", f"conversation_id is not UTF-8 at byte {err.start}"),
-        )
-
-
-_DIGITS = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
-
-
-def _read_step(odd: OddRow) -> tuple[int | None, tuple[str, str] | None]:
-    """The number that a step means: 5.0 and '4' are numbers; '', 'one' and NULL are not."""
-    number = _whole_number(odd)
-    if number is not None and -(2**63) <= number < 2**63:
-        return number, None
-    return None, ("unreadable step", f"the step is {odd.step_class}, and no whole number")
-
-
-def _whole_number(odd: OddRow) -> int | None:
-    text = odd.step or ""
-    if odd.step_class == "real":
-        number = Decimal(text)
-        return int(number) if number.is_finite() and number == number.to_integral_value() else None
-    return int(text) if _DIGITS.fullmatch(text) else None
-
-
-def _position(odd: OddRow, step: int | None) -> int:
-    if odd.step_class == "null":
-        return -(2**62)
-    if odd.step_class not in ("integer", "real"):
-        # Text and blobs come after all numbers, in the order of their bytes: the first seven tell.
-        head = (odd.step or "").encode()[:7].ljust(7, b"\0")
-        return 2**62 + (2**60 if odd.step_class == "blob" else 0) + int.from_bytes(head, "big")
-    if step is not None:
-        return max(-(2**62) + 1, min(2**62 - 1, step))
-    number = float(odd.step or "0")
-    if math.isnan(number):
-        # PostgreSQL sorts what is no number after all numbers.
-        return 2**62 - 1
-    return int(number) if abs(number) < 2**62 else int(math.copysign(2**62 - 1, number))
-
-
 class CarefulPath:
     """Decode careful rows of one source and write them into the case."""
 
@@ -219,29 +128,28 @@ class CarefulPath:
         )
 
     def _write(self, chunk: list[CarefulRow]) -> None:
-        events: list[dict[str, Any]] = []
-        rejects: list[dict[str, Any]] = []
-        readings: list[dict[str, Any]] = []
-        for careful in chunk:
-            event, reject, found = _decode(careful, self._column)
-            readings += found
-            # A rejected row has a conversation as well, unless its key is lost.
-            conversation_id = careful.conversation_id
-            number = None if conversation_id is None else self._numbers.number(conversation_id)
-            if event is not None:
-                events.append({**event, "conversation": number})
-            if reject is not None:
-                rejects.append(reject)
+        decoded = [_decode(careful, self._column) for careful in chunk]
+        # A rejected row has a conversation as well, unless its key is lost.
+        numbers = [
+            None if row.conversation_id is None else self._numbers.number(row.conversation_id)
+            for row in chunk
+        ]
+        events = [
+            {**found.event, "conversation": number}
+            for found, number in zip(decoded, numbers, strict=True)
+            if found.event is not None
+        ]
         for name, schema, found_rows in (
             ("careful_events", _EVENTS, events),
-            ("careful_rejects", _REJECTS, rejects),
-            ("careful_readings", _READINGS, readings),
+            ("careful_rejects", _REJECTS, [d.reject for d in decoded if d.reject is not None]),
+            ("careful_readings", _READINGS, [row for d in decoded for row in d.readings]),
         ):
             if found_rows:
                 self._session.register(name, pa.Table.from_pylist(found_rows, schema=schema))
                 values = {"source": self._source}
                 run_sql(self._session, "evidence", f"landing/{name}.sql", values)
                 self._session.unregister(name)
+        keep_oddities(self._session, self._source, [row for d in decoded for row in d.oddities])
 
 
 def _refused(row: dict[str, Any]) -> CarefulRow:
@@ -258,40 +166,49 @@ def _refused(row: dict[str, Any]) -> CarefulRow:
     )
 
 
-def _decode(
-    careful: CarefulRow, column: str
-) -> tuple[dict[str, Any] | None, dict[str, Any] | None, list[dict[str, Any]]]:
-    """An event or a reject, and what each generation reads."""
+@dataclass(frozen=True)
+class _Decoded:
+    """A row as an event or a reject, what each generation reads of it, and what is odd about it."""
+
+    event: dict[str, Any] | None = None
+    reject: dict[str, Any] | None = None
+    readings: list[dict[str, Any]] = field(default_factory=list)
+    oddities: list[dict[str, Any]] = field(default_factory=list)
+
+
+def _decode(careful: CarefulRow, column: str) -> _Decoded:
     if careful.payload is None:
-        return None, _reject(careful, "", *_unread(careful)), _blind_readings(careful)
+        reject = _reject(careful, "", *_unread(careful))
+        return _Decoded(reject=reject, readings=_blind_readings(careful))
     try:
         text = careful.payload.decode()
         tree = protojson.parse(text)
     except UnicodeDecodeError as err:
-        problem = ("invalid UTF-8", f"at byte {err.start}")
-        return None, _reject(careful, "", *problem, decodes=False), _no_readings(careful)
+        reject = _reject(careful, "", "invalid UTF-8", f"at byte {err.start}", decodes=False)
+        return _Decoded(reject=reject, readings=_no_readings(careful))
     except protojson.PayloadError as err:
         reason, _, detail = str(err).partition(": ")
-        return None, _reject(careful, "", reason, detail, decodes=False), _no_readings(careful)
+        reject = _reject(careful, "", reason, detail, decodes=False)
+        return _Decoded(reject=reject, readings=_no_readings(careful))
     shape = rows.shape(tree, column)
     read = {name: rows.reading(tree, GENERATIONS[name]) for name in rows.SCHEMA_READERS}
     readings = [_reading(careful.row, reading) for reading in read.values()]
     own = read[rows.READS_SHAPE[shape]]
     if not own.readable:
         reason, _, detail = own.reason.partition(": ")
-        return None, _reject(careful, shape, reason, detail, decodes=False), readings
+        reject = _reject(careful, shape, reason, detail, decodes=False)
+        return _Decoded(reject=reject, readings=readings)
     if careful.problem is not None:
-        return (
-            None,
-            _reject(careful, shape, *careful.problem, decodes=True, state=own.state),
-            readings,
-        )
+        reject = _reject(careful, shape, *careful.problem, decodes=True, state=own.state)
+        return _Decoded(reject=reject, readings=readings)
     try:
         row = rows.from_event(own.event, GENERATIONS[own.generation])
     except RecursionError:
         problem = ("nested too deep", "deeper than axnb takes content apart")
-        return None, _reject(careful, shape, *problem, decodes=True, state=own.state), readings
-    return _event(careful, shape, own.state, row, text), None, readings
+        reject = _reject(careful, shape, *problem, decodes=True, state=own.state)
+        return _Decoded(reject=reject, readings=readings)
+    event = _event(careful, shape, own.state, row, text)
+    return _Decoded(event, None, readings, oddity_rows(careful, tree, own, event["digest"]))
 
 
 def _unread(careful: CarefulRow) -> tuple[str, str]:

@@ -21,9 +21,10 @@ from axnb.case.case import Case, run_sql
 from axnb.case.derive import derive
 from axnb.errors import AxnbError, CancelledError, DamagedError, SourceError
 from axnb.evidence.batches import ConversationNumbers, long_rows_together, one_insert_each
-from axnb.evidence.careful import CarefulPath, place_odd_rows
+from axnb.evidence.careful import CarefulPath
 from axnb.evidence.families import FAMILIES, passes
 from axnb.evidence.locators import PostgresLocator, SqliteLocator
+from axnb.evidence.placing import place_odd_rows
 from axnb.evidence.reader import LogReader
 from axnb.evidence.refused import RefusedRows
 from axnb.evidence.screen import are_strict, screened
@@ -35,6 +36,8 @@ _TABLES = (
     "careful_parts",
     "rejects",
     "readings",
+    "oddities",
+    "compared",
     "executions",
     "turns",
     "questions",

@@ -1,0 +1,23 @@
+-- id: AX102
+-- name: missing-head
+-- severity: error
+--
+-- The first row of a conversation has a number above 1. AX begins every conversation at 1, so its
+-- beginning was there and is gone: trimmed, deleted, or left behind by a copy.
+select
+    r.source,
+    n.conversation_id,
+    r.first.step as step,
+    case
+        when r.first.step = 2 then 'step 1 is missing: the conversation begins at step 2.'
+        else format('steps 1 to {} are missing: the conversation begins at step {}.', r.first.step - 1, r.first.step)
+    end as sentence,
+    [struct_pack(step := r.first.step, digest := lower(hex(r.first.digest)))] as witness
+from (
+    select source, conversation, arg_min(struct_pack(step := step, digest := digest), step) as first
+    from log_rows
+    where step is not null
+    group by source, conversation
+    having min(step) > 1
+) r
+join conversation_numbers n on n.source = r.source and n.conversation = r.conversation

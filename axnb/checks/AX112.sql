@@ -1,0 +1,20 @@
+-- id: AX112
+-- name: empty-input
+-- severity: warning
+--
+-- A pending row without any content. G4 leaves one behind for every empty request, on any
+-- conversation, and then fails: the conversation is interrupted from there on. In a log of G3 it is
+-- the trace of an empty request, which ran the agent once more on the whole history, effects
+-- included. Later generations write none.
+select
+    e.source,
+    n.conversation_id,
+    e.step,
+    format('step {} is an input without content, as an empty request leaves behind.', e.step) as sentence,
+    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+from event_rows e
+join conversation_numbers n on n.source = e.source and n.conversation = e.conversation
+-- While a question waits, G3 logs such a row each time it has put the question.
+left join questions q on q.source = e.source and q.conversation_id = n.conversation_id
+    and e.shape = 'exec' and q.position = e.position - 1
+where e.state = 1 and e.content_count = 0 and q.source is null

@@ -1,0 +1,16 @@
+-- id: AX117
+-- name: turn-without-input
+-- severity: warning
+--
+-- A turn does not begin with an input. AX logs the input of a turn first and nothing without it, so
+-- the input is gone, or another writer's end stands before the rest of this turn.
+select
+    t.source,
+    t.conversation_id,
+    t.first_step as step,
+    format('turn {} has no input: it begins with an output or an end, at step {}.', t.turn, t.first_step) as sentence,
+    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+from turns t
+-- What the first row is must be known: a row that cannot be read may have been the input.
+join events e on e.source = t.source and e.conversation_id = t.conversation_id and e.position = t.first_position
+where t.input_step is null and t.ended <> 'unspecified'

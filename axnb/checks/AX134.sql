@@ -1,0 +1,14 @@
+-- id: AX134
+-- name: unreadable-key
+-- severity: warning
+--
+-- The key of a row says no conversation or no number: it is NULL, no text, or no whole number. AX
+-- does not find the row under its conversation, or reads it at a place that no number tells.
+select
+    source,
+    conversation_id,
+    step,
+    format('row {} has a key that cannot be read: {} ({}).', "row", detail, key_text) as sentence,
+    [struct_pack(step := step, digest := lower(hex(digest)))] as witness
+from rejects
+where reason in ('unreadable key', 'unreadable step')

@@ -1,0 +1,21 @@
+-- id: AX214
+-- name: result-before-call
+-- severity: warning
+--
+-- A result stands before the call that it answers. Rows were put into another order than they were
+-- written in, two writers overlapped, or the result belongs to an earlier call that was lost.
+select
+    k.source,
+    k.conversation_id,
+    k.result_step as step,
+    format('the result at step {} stands before its call at step {}.', k.result_step, k.call_step) as sentence,
+    [
+        struct_pack(step := f.step, digest := lower(hex(f.digest))),
+        struct_pack(step := e.step, digest := lower(hex(e.digest)))
+    ] as witness
+from tool_calls k
+left join events e on e.source = k.source and e.conversation_id = k.conversation_id
+    and e.position = k.call_position
+left join events f on f.source = k.source and f.conversation_id = k.conversation_id
+    and f.position = k.result_position
+where k.result_position < k.call_position
