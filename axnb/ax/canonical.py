@@ -16,8 +16,8 @@ from typing import Any
 from axnb.ax.json_text import Members, Number, PayloadError, parse
 
 _WORDS = {None: "null", True: "true", False: "false"}
-#: A text in quotes. Escapes the quote, the backslash and U+0000 to U+001F, by the short escape where
-#: there is one, else as \u00xx in lower case; all else stands as it is.
+#: A text in quotes. The quote, the backslash and U+0000 to U+001F are escaped, by the short escape
+#: where there is one, else as \u00xx in lower case; all else stands as it is.
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
 #: The parts of a number: sign, whole part, fraction, exponent.
 _PARTS = re.compile(r"(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?")
