@@ -210,13 +210,21 @@ create table if not exists oddities (
     digest blob not null              -- sha256 of the row's text
 );
 
--- Canonical digests of what had to be compared, and of nothing else: whole rows without their
--- number (part 0), or the arguments of a call.
+-- What had to be compared by what it says, and nothing else.
 create table if not exists compared (
     source varchar not null,
+    why varchar not null,             -- number, call or arguments: what it shares with other rows
     "row" bigint not null,
-    part bigint not null,
-    digest blob                       -- NULL where it has no canonical form
+    part bigint not null,             -- 0: the whole row, but for its number
+    conversation_id varchar not null,
+    step bigint,
+    position bigint not null,
+    turn bigint not null,
+    kind varchar,
+    call_id varchar,
+    tool varchar,
+    row_digest blob,                  -- sha256 of the row's text
+    content blob                      -- canonical digest (docs/canonical-json.md); NULL if it has none
 );
 
 -- A turn: from an input to its end.
@@ -232,6 +240,14 @@ create table if not exists turns (
     ended varchar not null,           -- the terminal state, `interrupted`, or `unspecified`
     generation varchar not null,      -- who wrote it
     harness_id varchar                -- the owner that its input row names
+);
+
+-- What the settings said of a tool when the source was loaded.
+create table if not exists tool_rules (
+    source varchar not null,
+    tool varchar not null,
+    path varchar,                     -- where a call's arguments hold its operation id
+    consequential boolean not null
 );
 
 -- A call of a tool, with what became of it.
@@ -317,3 +333,52 @@ where k.source || chr(0) || coalesce(c.harness_id, '') not in (
 )
 group by k.source, coalesce(c.harness_id, '')
 having count(k.result_position) = 0 and calls > 0;
+
+-- --- what checks share ---------------------------------------------------------------------------
+
+-- Every row of a log, decoded or not.
+create or replace view log_rows as
+select source, "row", conversation, step, position, digest from event_rows
+union all
+select j.source, j."row", n.conversation, j.step, j.position, j.digest
+from rejects j
+join conversation_numbers n on n.source = j.source and n.conversation_id = j.conversation_id;
+
+-- Rows that may begin a turn: they name an owner, or are a person's and answer no question.
+create or replace view input_rows as
+select source, "row", conversation, step, position, digest, harness_id is not null as names_owner
+from event_rows e
+where harness_id is not null
+    or (
+        part_role = 'user' and part_kind in ('text', 'other')
+        and (fast or not exists (
+            select 1 from careful_parts p
+            where p.source = e.source and p."row" = e."row" and p.decision in ('approved', 'declined')
+        ))
+    );
+
+-- Numbers that several rows of a conversation share. A row without a canonical form is known by its
+-- text.
+create or replace view duplicates as
+select
+    source,
+    conversation_id,
+    step,
+    count(*) as rows,
+    count(distinct coalesce(content, row_digest)) as contents,
+    list(struct_pack(step := step, digest := lower(hex(row_digest))) order by position, "row") as witness
+from compared
+where why = 'number'
+group by source, conversation_id, step;
+
+-- Rows that end before their JSON does, and that nothing follows.
+create or replace view torn_rows as
+select j.source, j."row"
+from rejects j
+join conversation_numbers n on n.source = j.source and n.conversation_id = j.conversation_id
+where j.reason = 'ends too early'
+    and not exists (
+        select 1 from log_rows r
+        where r.source = n.source and r.conversation = n.conversation
+            and (r.position > j.position or r.position = j.position and r."row" > j."row")
+    );

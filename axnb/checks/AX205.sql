@@ -4,20 +4,34 @@
 --
 -- One id names several calls of a conversation, in different turns: harnesses that count begin again
 -- in each turn. Within a turn the id pairs a call with its result; as a key into a ledger it names
--- several operations. Give the tool an operation id of its own (axnb.toml).
-select
-    k.source,
-    k.conversation_id,
-    list_extract(list(k.call_step order by k.call_position), 2) as step,
-    format('call id {} names {} calls of the conversation.', k.call_id, count(*)) as sentence,
-    list(struct_pack(step := k.call_step, digest := lower(hex(e.digest))) order by k.call_position)[1:2] as witness
-from (
-    select *, count(*) over (partition by source, conversation_id, call_id) as uses
+-- several operations. Give the tool an operation id of its own (axnb.toml). The witness is the first
+-- such id's calls.
+with
+uses as (
+    select
+        source, conversation_id, call_id,
+        list(struct_pack(step := call_step, position := call_position) order by call_position)[1:2] as first_two
     from tool_calls
     where call_id <> ''
-) k
-left join events e on e.source = k.source and e.conversation_id = k.conversation_id
-    and e.position = k.call_position
-where k.uses > 1
-group by k.source, k.conversation_id, k.call_id
-having count(distinct k.turn) > 1
+    group by source, conversation_id, call_id
+    having count(distinct turn) > 1
+),
+reused as (
+    select source, conversation_id, count(*) as ids, arg_min(call_id, first_two[2].position) as call_id,
+        arg_min(first_two, first_two[2].position) as first_two
+    from uses
+    group by source, conversation_id
+)
+select
+    r.source,
+    r.conversation_id,
+    r.first_two[2].step as step,
+    format('call id {} names calls of several turns{}.', r.call_id,
+        case r.ids when 1 then '' when 2 then ', and so does another id' else format(', and so do {} other ids', r.ids - 1) end) as sentence,
+    [
+        struct_pack(step := r.first_two[1].step, digest := lower(hex(e.digest))),
+        struct_pack(step := r.first_two[2].step, digest := lower(hex(f.digest)))
+    ] as witness
+from reused r
+left join events e on e.source = r.source and e.conversation_id = r.conversation_id and e.position = r.first_two[1].position
+left join events f on f.source = r.source and f.conversation_id = r.conversation_id and f.position = r.first_two[2].position

@@ -12,17 +12,20 @@ select
     format('{} at step {} may repeat the call at step {}, whose outcome is unknown.',
         case when k.tool = '' then 'the call' else k.tool end, k.next_step, k.call_step) as sentence,
     [
-        struct_pack(step := e.step, digest := lower(hex(e.digest))),
-        struct_pack(step := f.step, digest := lower(hex(f.digest)))
+        struct_pack(step := k.call_step, digest := lower(hex(k.row_digest))),
+        struct_pack(step := k.next_step, digest := lower(hex(k.next_digest)))
     ] as witness
 from (
     select
-        *,
-        lead(call_step) over same_call as next_step,
-        lead("row") over same_call as next_row
-    from compared_arguments
-    window same_call as (partition by source, conversation_id, tool, content order by call_position, part)
+        c.source, c.conversation_id, c.tool, c.step as call_step, c.row_digest, k.outcome, k.consequential,
+        lead(c.step) over same_call as next_step,
+        lead(c.row_digest) over same_call as next_digest
+    from compared c
+    join tool_calls k on k.source = c.source and k.conversation_id = c.conversation_id
+        and k.call_position = c.position and k.part = c.part
+    where c.why = 'arguments' and c.content is not null
+    window same_call as (
+        partition by c.source, c.conversation_id, c.tool, c.content order by c.position, c."row", c.part
+    )
 ) k
-left join event_rows e on e.source = k.source and e."row" = k."row"
-left join event_rows f on f.source = k.source and f."row" = k.next_row
-where k.outcome in ('unknown', 'placeholder') and k.consequential and k.next_row is not null
+where k.outcome in ('unknown', 'placeholder') and k.consequential and k.next_digest is not null

@@ -38,6 +38,7 @@ _TABLES = (
     "readings",
     "oddities",
     "compared",
+    "tool_rules",
     "executions",
     "turns",
     "questions",

@@ -63,7 +63,7 @@ def triage(
             raise UsageError(f"no source has a conversation {min(missing)!r}.")
         seen = histories(session, target.generation)
         answers = {key: predict(target, seen[key]) for key in wanted}
-        findings = look.findings(target, answers)
+        findings = look.findings(target, answers, seen)
         triaged = _triage_conversations(wanted, seen, answers, target, findings, look.silent())
         doubts = [*skipped, *_doubts(sources, triaged)]
     return Triage(
@@ -145,6 +145,11 @@ def _owner_lost(named: str | None, seen: str, target: Target) -> bool:
     return target.generation.owner_key is not None and named is not None and named != seen
 
 
+#: What a request does that does harm by itself: it repeats effects, leaves a row behind, ends a turn
+#: that never ran, or leads to a log on which only deletion works.
+_HARMFUL = {"re-runs", "appends-then-fails", "closes-unrun", "wrong-column"}
+
+
 def choose_action(
     state: str,
     answer: Next,
@@ -161,7 +166,7 @@ def choose_action(
     `owner_lost`: the asked server does not see the owner that the log names, or takes another.
     """
     does = {answer.empty, answer.input}
-    if does & {"wrong-column"} or answer.history in ("lost", "part"):
+    if does & _HARMFUL or answer.history in ("lost", "part"):
         return "do-not-touch"
     if state == "unreadable" or does & {"unreadable", "unknown"}:
         return "quarantine"
@@ -171,7 +176,7 @@ def choose_action(
         return "read-back-then-unblock" if unresolved else "unblock"
     if does & {"asks-again"}:
         return "decide"
-    if state == "interrupted" or does & {"closes-unrun"}:
+    if state == "interrupted":
         return "read-back-then-resume" if unresolved else "resume"
     if unresolved and not silent:
         return "read-back-then-resume"

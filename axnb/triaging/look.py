@@ -113,8 +113,13 @@ class Look:
             }
         return found
 
-    def findings(self, target: Target, answers: Mapping[Key, Next]) -> tuple[Finding, ...]:
-        """Run all checks over the conversations that were asked about."""
+    def findings(
+        self, target: Target, answers: Mapping[Key, Next], seen: Mapping[Key, History]
+    ) -> tuple[Finding, ...]:
+        """Run all checks over the conversations that were asked about.
+
+        `seen` is what the target decodes of them.
+        """
         table = pa.table(
             {
                 "source": pa.array([key[0] for key in answers], pa.string()),
@@ -122,10 +127,16 @@ class Look:
                 "empty": pa.array([answer.empty for answer in answers.values()], pa.string()),
                 "input": pa.array([answer.input for answer in answers.values()], pa.string()),
                 "history": pa.array([answer.history for answer in answers.values()], pa.string()),
+                "harness": pa.array([answer.harness for answer in answers.values()], pa.string()),
+                "owner": pa.array([seen[key].owner for key in answers], pa.string()),
             }
         )
         self._session.register("asked_answers", table)
-        values = {"generation": _schema(target.generation)}
+        values = {
+            "generation": _schema(target.generation),
+            "asked": target.generation.label,
+            "has_owners": target.generation.owner_key is not None,
+        }
         run_sql(self._session, "checks", "views/answers.sql", values)
         run_checks(self._session, checks(), {"asked": target.generation.label})
         found = ask(self._session, "findings")

@@ -42,4 +42,3 @@ create or replace temp table unclaimed (
     conversation bigint, turn bigint, step bigint, position bigint, part bigint, call_id varchar,
     tool varchar
 );
-create or replace temp table tool_rules (tool varchar, path varchar, consequential boolean);

@@ -14,7 +14,7 @@ from (
         json_type(p.arguments, r.path) as kind,
         json_extract(p.arguments, r.path) as found
     from parts p
-    join tool_rules r on r.tool = p.tool and r.path is not null
+    join tool_rules r on r.source = $source and r.tool = p.tool and r.path is not null
     where p.source = $source and p.kind = 'tool_call' and p.arguments is not null
 )
 where kind <> 'NULL';

@@ -1,6 +1,6 @@
 -- Calls of conversations in which every id is used once: the result with the same id is the
 -- answer. The tangled ones were paired before. Parameters: $source; `paired` (temp) holds those;
--- `operation_ids` (temp) and `tool_rules` (temp) what the settings say.
+-- `operation_ids` (temp) and `tool_rules` what the settings say.
 insert into tool_calls
 with
 plain_calls as (
@@ -57,7 +57,7 @@ select
 from every_call k
 join conversation_numbers n on n.source = $source and n.conversation = k.conversation
 left join operation_ids o on o."row" = k."row" and o.part = k.part
-left join tool_rules s on s.tool = k.tool
+left join tool_rules s on s.source = $source and s.tool = k.tool
 left join (
     select conversation_id, turn, question_id, max_by(outcome, position) as outcome
     from questions where source = $source group by all

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from axnb.ax.json_text import Members, dump, parse
 from axnb.case.case import run_sql
+from axnb.case.comparing import compare
 from axnb.case.pairing import Mark, PairedCall, pair
 from axnb.settings import Tool
 
@@ -56,7 +57,7 @@ _TEMPORARY = (
     "paired",
     "unclaimed",
     "operation_ids",
-    "tool_rules",
+    "to_compare",
 )
 
 
@@ -67,8 +68,9 @@ def derive(session: duckdb.DuckDBPyConnection, source: str, tools: Mapping[str, 
         run_sql(session, "case", f"derive/{name}.sql", values)
     _pair_tangled(session, source)
     _apply_tool_rules(session, source, tools)
-    for name in ("40_tool_calls", "41_orphan_results", "50_conversations"):
+    for name in ("40_tool_calls", "41_orphan_results", "50_conversations", "60_to_compare"):
         run_sql(session, "case", f"derive/{name}.sql", values)
+    compare(session, source)
     for name in _TEMPORARY:
         session.execute(f"drop table {name}")
 
@@ -155,11 +157,16 @@ def _apply_tool_rules(
 ) -> None:
     """Cut operation ids out of the arguments of tools for which the settings have a path."""
     rules = [
-        {"tool": tool.name, "path": tool.operation_id, "consequential": tool.consequential}
+        {"source": source, "tool": tool.name, "path": tool.operation_id, "consequential": tool.consequential}
         for tool in tools.values()
     ]
     schema = pa.schema(
-        [("tool", pa.string()), ("path", pa.string()), ("consequential", pa.bool_())]
+        [
+            ("source", pa.string()),
+            ("tool", pa.string()),
+            ("path", pa.string()),
+            ("consequential", pa.bool_()),
+        ]
     )
     _append(session, "tool_rules", rules, schema)
     run_sql(session, "case", "derive/32_operation_ids.sql", {"source": source})

@@ -1,6 +1,7 @@
--- What checks may read of the asked server. `asked_answers` holds its answers; parameter:
--- $generation, whose schema it decodes with.
-create or replace temp table answers as select * from asked_answers;
+-- What checks may read of the asked server. `asked_answers` holds its answers, with the owner that it
+-- decodes and the harness that it would ask. Parameters: $generation, whose schema it decodes with;
+-- $asked, what people call it; $has_owners, whether its rows have owners at all.
+create or replace temp table answers as select *, $has_owners as has_owners from asked_answers;
 
 -- The first row of a conversation that it cannot decode.
 create or replace temp table unreadable_rows as
@@ -22,3 +23,75 @@ where r.readable = false
     or k.fast and k.config is not null and k.shape <> 'G8' and $generation in ('G4', 'G5', 'G6', 'G7')
         and starts_with(k.config, '{') <> ($generation <> 'G4')
 group by k.source, k.conversation_id;
+
+-- Fields that AX reads over. What a generation drops from a row follows from the row's shape; keys that
+-- no generation has a field for were found when the row was decoded.
+create or replace temp table dropped_fields as
+with
+shaped as (
+    select
+        source, shape,
+        harness_id is not null as has_owner, config is not null as has_config,
+        exec_id is not null as has_exec, content_count > 0 as has_content,
+        count(*) as rows,
+        count(distinct conversation) as conversations,
+        arg_min(struct_pack(c := conversation, s := step, d := digest), "row") as first
+    from event_rows
+    group by all
+),
+held as (
+    select *, unnest(list_filter(
+        case
+            when shape in ('exec', 'G5', 'G6') then [
+                case when has_exec then 'exec_id' end, case when has_owner then 'harness_id' end,
+                case when has_config then 'harness_config' end, case when has_content then 'messages' end
+            ]
+            when shape = 'G8' then [
+                case when has_owner then 'agent_id' end, case when has_config then 'agent_config' end,
+                case when has_content then 'steps' end
+            ]
+            else [
+                case when has_owner then 'harness_id' end, case when has_config then 'harness_config' end,
+                case when has_content then 'steps' end
+            ]
+        end,
+        lambda field: field is not null
+    )) as field
+    from shaped
+),
+known as (
+    select generation, unnest(fields) as field
+    from (
+        values
+            ('G3', ['exec_id', 'messages']),
+            ('G4', ['exec_id', 'harness_id', 'harness_config', 'messages']),
+            ('G5', ['exec_id', 'harness_id', 'harness_config', 'messages']),
+            ('G6', ['exec_id', 'harness_id', 'harness_config', 'messages']),
+            ('G7', ['harness_id', 'harness_config', 'steps']),
+            ('G8', ['agent_id', 'agent_config', 'steps'])
+    ) as fields_of(generation, fields)
+),
+found as (
+    select h.source, h.field as path, $asked as reader, sum(h.rows) as rows, sum(h.conversations) as conversations,
+        arg_min(h.first, h.first.s) as first
+    from held h
+    where not exists (select 1 from known k where k.generation = $generation and k.field = h.field)
+    group by h.source, h.field
+    union all
+    select o.source, o.path, 'AX', count(*), count(distinct o.conversation_id),
+        arg_min(struct_pack(c := n.conversation, s := o.step, d := o.digest), o."row")
+    from oddities o
+    join conversation_numbers n on n.source = o.source and n.conversation_id = o.conversation_id
+    -- A known relative of AX has a field of its own there.
+    join sources s on s.source = o.source
+    where o.kind = 'dropped-field' and not (s.variant = 'checkpointd' and o.path = '$.session_id')
+    group by o.source, o.path
+)
+select
+    f.source,
+    case when f.conversations = 1 then n.conversation_id end as conversation_id,
+    case when f.conversations = 1 then f.first.s end as step,
+    format('{} drops {} of {}.', f.reader, f.path, case when f.rows = 1 then '1 row' else f.rows || ' rows' end) as sentence,
+    [struct_pack(step := f.first.s, digest := lower(hex(f.first.d)))] as witness
+from found f
+join conversation_numbers n on n.source = f.source and n.conversation = f.first.c;

@@ -1,0 +1,64 @@
+"""Canonical digests of the few rows and arguments of a source that have to be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from axnb.ax.canonical import canonical_digest
+from axnb.ax.json_text import Members, PayloadError, dump, parse
+from axnb.case.case import run_sql, sql_text
+
+_DIGESTS = pa.schema([("row", pa.int64()), ("part", pa.int64()), ("digest", pa.binary())])
+
+
+def compare(session: duckdb.DuckDBPyConnection, source: str) -> None:
+    """Fill `compared` with what the temp table `to_compare` names."""
+    found = [
+        {"row": row, "part": part, "digest": digest}
+        for row, part, digest in _digests(session, {"source": source})
+    ]
+    session.register("canonical_digests", pa.Table.from_pylist(found, schema=_DIGESTS))
+    run_sql(session, "case", "derive/61_compared.sql")
+    session.unregister("canonical_digests")
+
+
+def _digests(
+    session: duckdb.DuckDBPyConnection, values: dict[str, Any]
+) -> Iterator[tuple[int, int, bytes | None]]:
+    """(row, part, digest); a row that was rejected has none.
+
+    One text at a time: some are large.
+    """
+    ((rows, calls),) = session.execute(
+        "select count(*) filter (part = 0), count(*) filter (part > 0) from to_compare"
+    ).fetchall()
+    if rows:
+        query = sql_text("case", "queries/payloads_to_compare.sql")
+        for row, payload in iter(session.execute(query, values).fetchone, None):
+            yield row, 0, _content_digest(payload)
+    if calls:
+        query = sql_text("case", "queries/arguments_to_compare.sql")
+        for row, part, arguments in iter(session.execute(query, values).fetchone, None):
+            yield row, part, _digest(arguments or "{}")
+
+
+def _content_digest(payload: str) -> bytes | None:
+    """What a row says apart from its number, which up to G6 stands in its payload as well."""
+    try:
+        tree: Any = parse(payload)
+    except PayloadError:
+        return None
+    if not isinstance(tree, Members):
+        return _digest(payload)
+    return _digest(dump(Members(m for m in tree if m[0] not in ("seq", "step"))))
+
+
+def _digest(text: str) -> bytes | None:
+    try:
+        return canonical_digest(text)
+    except PayloadError:
+        return None

@@ -1,0 +1,50 @@
+-- What has to be compared by what it says, and not by how it is spelled: rows that share a number,
+-- rows of a turn that share a call id, and the arguments of calls of a tool of which one call's
+-- outcome is unknown. Most logs have few of these. Parameter: $source.
+create or replace temp table to_compare as
+with
+wanted as (
+    select 'number' as why, 0::bigint as part, "row", conversation, step, position, turn,
+        null::varchar as kind, null::varchar as call_id, null::varchar as tool
+    from placed
+    where (conversation, step) in (
+        select (conversation, step)
+        from placed
+        where step is not null
+        group by conversation, step
+        having count(*) > 1
+    )
+    union all
+    select 'call', 0, m."row", m.conversation, m.step, m.position, m.turn, cast(m.kind as varchar),
+        m.call_id, m.tool
+    from marks m
+    join (
+        select conversation, turn, kind, call_id
+        from marks
+        where call_id <> ''
+        group by conversation, turn, kind, call_id
+        having count(*) > 1
+    ) g using (conversation, turn, kind, call_id)
+    union all
+    select 'arguments', m.part, m."row", m.conversation, m.step, m.position, m.turn,
+        cast(m.kind as varchar), m.call_id, m.tool
+    from marks m
+    join conversation_numbers n on n.source = $source and n.conversation = m.conversation
+    join (
+        -- A harness that never logs a result leaves every call open: that says nothing of any of them.
+        select k.conversation_id, k.tool
+        from tool_calls k
+        join conversations c on c.source = k.source and c.conversation_id = k.conversation_id
+        left join silent_harnesses h on h.source = k.source and h.harness_id = coalesce(c.harness_id, '')
+        where k.source = $source and h.source is null
+        group by k.conversation_id, k.tool
+        having count(*) > 1 and count(*) filter (k.outcome in ('unknown', 'placeholder')) > 0
+    ) k on k.conversation_id = n.conversation_id and k.tool = m.tool
+    where m.kind = 'tool_call'
+)
+select
+    $source as source, w.why, w."row", w.part, n.conversation_id, w.step, w.position, w.turn, w.kind,
+    w.call_id, w.tool, d.digest as row_digest
+from wanted w
+join conversation_numbers n on n.source = $source and n.conversation = w.conversation
+left join log_rows d on d.source = $source and d."row" = w."row";
