@@ -18,6 +18,7 @@ from axnb.case.case import ask, run_sql
 from axnb.checks.registry import checks, run_checks
 from axnb.result import Finding, Witness
 from axnb.triaging.answer import SourceTriage, UnresolvedCall
+from axnb.triaging.witnesses import Expectation, not_compared, prepare
 
 Key = tuple[str, str]
 
@@ -113,8 +114,14 @@ class Look:
             }
         return found
 
-    def findings(self, target: Target, answers: Mapping[Key, Next]) -> tuple[Finding, ...]:
-        """Run all checks over the conversations that were asked about."""
+    def findings(
+        self,
+        target: Target,
+        answers: Mapping[Key, Next],
+        expectations: Sequence[Expectation] = (),
+        named: Sequence[str] = (),
+    ) -> tuple[Finding, ...]:
+        """Run all checks over the conversations that were asked about: `named`, or all."""
         table = pa.table(
             {
                 "source": pa.array([key[0] for key in answers], pa.string()),
@@ -127,10 +134,29 @@ class Look:
         self._session.register("asked_answers", table)
         values = {"generation": _schema(target.generation)}
         run_sql(self._session, "checks", "views/answers.sql", values)
+        prepare(self._session, expectations, named)
         run_checks(self._session, checks(), {"asked": target.generation.label})
         found = ask(self._session, "findings")
         key = self._digest_key() if found else b""
         return tuple(_finding(record, key) for record in found)
+
+    def not_compared(self) -> list[str]:
+        """Which rows of two logs could not be held against each other; call it after `findings`."""
+        return not_compared(self._session)
+
+    def times(self) -> dict[Key, tuple[str, str]]:
+        """When conversations were seen first and last, in ISO 8601 and UTC."""
+        return {
+            (found["source"], found["conversation_id"]): (
+                f"{found['first_seen'].isoformat()}Z",
+                f"{found['last_seen'].isoformat()}Z",
+            )
+            for found in ask(self._session, "times")
+        }
+
+    def witnessed(self) -> set[str]:
+        """Conversations that a client was sent outputs of, or the server could not log."""
+        return {found["conversation_id"] for found in ask(self._session, "witnessed")}
 
     def _digest_key(self) -> bytes:
         """A key that whoever has the evidence can derive, and nobody else."""
