@@ -12,8 +12,7 @@
 with
 differing as (
     select p.source, p.conversation_id, p.first_different as step,
-        format('up to step {} it agrees with {}, and step {} holds something else there.',
-            p.first_different - 1, p.other, p.first_different) as sentence
+        format('it begins as in {}, where step {} is another one.', p.other, p.first_different) as sentence
     from copies p
     join asked_answers a on a.source = p.source and a.conversation_id = p.conversation_id
     where p.is_related and p.first_different is not null

@@ -178,7 +178,7 @@ def _sentences(triage: Triage) -> list[str]:
     rejected = sum(source.rejected for source in triage.sources if source.is_log)
     if rejected:
         found.append(f"{count(rejected, 'row')} could not be read.")
-    if not total:
+    if not total and not triage.findings:
         found.append("The log holds no conversation: that is no proof that there was none.")
     found = found or [f"{count(total, 'conversation')}, all finished, every logged call answered."]
     return found + _when(triage)

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import duckdb
@@ -148,8 +149,8 @@ class Look:
         """When conversations were seen first and last, in ISO 8601 and UTC."""
         return {
             (found["source"], found["conversation_id"]): (
-                f"{found['first_seen'].isoformat()}Z",
-                f"{found['last_seen'].isoformat()}Z",
+                _utc(found["first_seen"]),
+                _utc(found["last_seen"]),
             )
             for found in ask(self._session, "times")
         }
@@ -167,6 +168,11 @@ class Look:
         """(source, harness) of harnesses that never log a result; an unnamed one is empty."""
         found = ask(self._session, "silent_harnesses")
         return {(f["source"], f["harness_id"]) for f in found}
+
+
+def _utc(time: datetime) -> str:
+    """Always with all digits: then texts are in the order of their times."""
+    return f"{time.isoformat(timespec='microseconds')}Z"
 
 
 def _ordered(generations: Sequence[str]) -> tuple[str, ...]:
