@@ -13,6 +13,7 @@ import pyarrow as pa
 from axnb.case.canonical import canonical_digests
 from axnb.case.case import ask, run_sql
 from axnb.errors import UsageError
+from axnb.text import count
 
 #: Rows that are compared, or whose texts are hashed, at a time.
 _CHUNK = 10_000
@@ -28,17 +29,10 @@ _STEPS = pa.schema(
     ]
 )
 
-#: A step may hold several texts, of which a client may tell each, or all in one.
-_TEXTS = """
-with texts as (
-    select source, "row", part, "text" from parts
-    where source = ? and "text" is not null and "row" in ({})
+_DIGESTS = pa.schema([("source", pa.string()), ("row", pa.int64()), ("digest", pa.string())])
+_EXPECTATIONS = pa.schema(
+    [("conversation_id", pa.string()), ("last", pa.int64()), ("origin", pa.string())]
 )
-insert into text_digests
-select source, "row", sha256("text") from texts
-union all
-select source, "row", sha256(string_agg("text", '' order by part)) from texts group by all
-"""
 
 _EXPECTED = re.compile(r"(?:(?P<id>.+)=)?(?P<last>[0-9]{1,18})", re.DOTALL)
 
@@ -73,25 +67,25 @@ def prepare(
     session: duckdb.DuckDBPyConnection, expectations: Sequence[Expectation], named: Sequence[str]
 ) -> None:
     """Make the tables that checks with `needs: witnesses` read; `asked_answers` is registered."""
-    texts = pa.schema([("conversation_id", pa.string()), ("origin", pa.string())])
-    table = pa.schema([texts.field(0), ("last", pa.int64()), texts.field(1)])
     rows = [vars(expectation) for expectation in expectations]
-    session.register("asked_expectations", pa.Table.from_pylist(rows, schema=table))
+    session.register("asked_expectations", pa.Table.from_pylist(rows, schema=_EXPECTATIONS))
     names = pa.table({"conversation_id": pa.array(named, pa.string())})
     session.register("asked_names", names)
     run_sql(session, "checks", "views/witnesses.sql")
     steps = pa.Table.from_batches(_compared(session), schema=_STEPS)
     session.register("canonical_steps", steps)
     run_sql(session, "checks", "views/copies.sql")
-    _hash_texts(session)
+    texts = pa.Table.from_batches(_text_digests(session), schema=_DIGESTS)
+    session.register("text_digests", texts)
     run_sql(session, "checks", "views/other_texts.sql")
 
 
 def not_compared(session: duckdb.DuckDBPyConnection) -> list[str]:
     """Which rows of two logs could not be held against each other, a sentence each."""
     return [
-        "{rows_skipped:,} rows at the same numbers of {source} and {other} were not compared: they "
-        "are of different generations, or have no canonical form.".format(**found)
+        f"{count(found['rows_skipped'], 'row')} of {found['source']} not compared with what "
+        f"{found['other']} has at the same number: of different generations, or without a "
+        "canonical form."
         for found in ask(session, "not_compared")
     ]
 
@@ -109,16 +103,10 @@ def _compared(session: duckdb.DuckDBPyConnection) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pylist(rows, schema=_STEPS)
 
 
-def _hash_texts(session: duckdb.DuckDBPyConnection) -> None:
-    """Digests of the texts at steps for which a client tells one.
-
-    The rows stand in the text of the query, so that only they are taken apart.
-    """
-    session.execute(
-        'create or replace temp table text_digests (source varchar, "row" bigint, digest varchar)'
-    )
-    told = ask(session, "told_texts")
-    for source, group in groupby(told, lambda row: row["source"]):
-        while rows := list(islice(group, _FEW)):
-            listed = ", ".join(str(row["row"]) for row in rows)
-            session.execute(_TEXTS.format(listed), [source])
+def _text_digests(session: duckdb.DuckDBPyConnection) -> Iterator[pa.RecordBatch]:
+    """Digests of the texts at steps for which a client tells one."""
+    for source, group in groupby(ask(session, "told_texts"), lambda row: row["source"]):
+        while rows := [row["row"] for row in islice(group, _FEW)]:
+            values = {"source": source, "rows": rows, "first": rows[0], "last": rows[-1]}
+            found = ask(session, "text_digests", values)
+            yield pa.RecordBatch.from_pylist(found, schema=_DIGESTS)

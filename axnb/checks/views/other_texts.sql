@@ -1,5 +1,5 @@
 -- Texts that a client was sent under a number at which the log holds none like it. `text_digests`
--- (source, row, digest) holds those of the rows in `told_texts`.
+-- (source, row, digest), those of the rows in `told_texts`, is registered.
 create or replace temp table other_texts as
 select distinct t.source, t.conversation_id, t.step, t.client
 from told_texts t
