@@ -104,6 +104,29 @@ _ask_options = _options(
         metavar="ID[=accepts|refuses]",
         help="A registered harness, the default first; does it take an empty start?",
     ),
+    click.option(
+        "--client",
+        "clients",
+        multiple=True,
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="What a client was sent: JSON lines, one an output.",
+    ),
+    click.option(
+        "--server-log",
+        "server_logs",
+        multiple=True,
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="What AX's server printed.",
+    ),
+    click.option(
+        "--expect-last",
+        "expected",
+        multiple=True,
+        metavar="[ID=]N",
+        help="The conversation went on to step N at least.",
+    ),
 )
 
 
@@ -115,17 +138,23 @@ def _open_case(case_path: Path | None, settings: Path | None) -> Case:
 
 
 def _load(
-    case: Case, sources: Sequence[str], options: LoadOptions, *, may_reuse: bool = True
+    case: Case,
+    sources: Sequence[str],
+    options: LoadOptions,
+    clients: Sequence[Path] = (),
+    server_logs: Sequence[Path] = (),
+    *,
+    may_reuse: bool = True,
 ) -> Loaded:
-    """Load the sources, or reuse what the case holds if none is named."""
-    from axnb.loading import Loaded, load
+    """Load the sources, or reuse what the case holds if none is named; then their witnesses."""
+    from axnb.loading import Loaded, load, load_witnesses
 
-    if not sources and may_reuse and case.path is not None and case.path.exists():
-        return Loaded()
-    loaded = load(case, sources, options, _progress())
-    for sentence in loaded.skipped:
+    reuses = not sources and may_reuse and case.path is not None and case.path.exists()
+    loaded = Loaded() if reuses else load(case, sources, options, _progress())
+    skipped = (*loaded.skipped, *load_witnesses(case, clients, server_logs))
+    for sentence in skipped:
         _say(f"axnb: {sentence}")
-    return loaded
+    return Loaded(loaded.harnesses, skipped)
 
 
 def _progress() -> Callable[[int], None] | None:
@@ -152,12 +181,15 @@ def _ask(
     harnesses: Sequence[str],
     loaded: Loaded,
     conversations: Sequence[str],
+    expected: Sequence[str],
 ) -> Triage:
     from axnb.ax.behaviour import Harness
-    from axnb.triaging import Question, triage
+    from axnb.triaging import Expectation, Question, triage
 
     named = tuple(Harness.parse(text) for text in harnesses) or loaded.harnesses
-    return triage(case, Question(ax_version, named), conversations, loaded.skipped)
+    expectations = tuple(Expectation.parse(text, conversations) for text in expected)
+    question = Question(ax_version, named, expectations)
+    return triage(case, question, conversations, loaded.skipped)
 
 
 @main.command()
@@ -176,6 +208,9 @@ def triage(
     wal: str | None,
     ax_version: str | None,
     harnesses: tuple[str, ...],
+    clients: tuple[Path, ...],
+    server_logs: tuple[Path, ...],
+    expected: tuple[str, ...],
     conversations: tuple[str, ...],
     as_json: bool,
     everything: bool,
@@ -196,8 +231,8 @@ def triage(
         # One conversation of a private case is all that needs to be read.
         only = conversations[0] if len(conversations) == 1 and case.path is None else None
         options = LoadOptions(conversation=only, live=live, wal=wal)
-        loaded = _load(case, sources, options)
-        answer = _ask(case, ax_version, harnesses, loaded, conversations)
+        loaded = _load(case, sources, options, clients, server_logs)
+        answer = _ask(case, ax_version, harnesses, loaded, conversations, expected)
     if csv_path is not None:
         write_csv(answer, csv_path)
     if parquet_path is not None:
@@ -260,6 +295,9 @@ def show(
     settings: Path | None,
     ax_version: str | None,
     harnesses: tuple[str, ...],
+    clients: tuple[Path, ...],
+    server_logs: tuple[Path, ...],
+    expected: tuple[str, ...],
     reveal: bool,
 ) -> int:
     """Show one conversation, a line a part; payloads stay hidden unless you ask."""
@@ -269,8 +307,9 @@ def show(
 
     with _open_case(case_path, settings) as case:
         only = conversation if case.path is None else None
-        loaded = _load(case, [source], LoadOptions(conversation=only))
-        answer = _ask(case, ax_version, harnesses, loaded, [conversation])
+        options = LoadOptions(conversation=only)
+        loaded = _load(case, [source], options, clients, server_logs)
+        answer = _ask(case, ax_version, harnesses, loaded, [conversation], expected)
         click.echo(render_conversation(case, answer, conversation, reveal=reveal))
     return EXIT_CODES[answer.verdict]
 

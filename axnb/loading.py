@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import duckdb
 
@@ -14,6 +15,7 @@ from axnb.errors import SourceError, UsageError
 from axnb.evidence.load import LoadOptions, load_log
 from axnb.evidence.locators import Located, locate
 from axnb.evidence.oddities import look_again
+from axnb.evidence.witnesses import CLIENT, SERVER_LOG, load_witness
 from axnb.settings import DSN_VARIABLE
 
 
@@ -52,6 +54,22 @@ def load(
     if len(errors) == len(located):
         raise errors[0] if len(errors) == 1 else SourceError(" ".join(skipped))
     return Loaded(next((f.harnesses for f in located if f.harnesses), ()), skipped)
+
+
+def load_witnesses(
+    case: Case,
+    clients: Sequence[Path | str] = (),
+    server_logs: Sequence[Path | str] = (),
+) -> tuple[str, ...]:
+    """Load client transcripts and server logs; why one could not be read, a sentence each."""
+    skipped = []
+    named = [(CLIENT, path) for path in clients] + [(SERVER_LOG, path) for path in server_logs]
+    for witness, path in named:
+        try:
+            load_witness(case, Path(path), witness)
+        except SourceError as err:
+            skipped.append(str(err))
+    return tuple(skipped)
 
 
 def _keep_findings(session: duckdb.DuckDBPyConnection, source: str) -> None:

@@ -44,6 +44,11 @@ class RealLog:
         return self.folder / "log.sqlite"
 
     @property
+    def server_logs(self) -> list[Path]:
+        """What the servers on this store printed."""
+        return sorted(self.folder.glob("server*.log"))
+
+    @property
     def dump(self) -> str:
         """The PostgreSQL dump: plain INSERTs."""
         return (self.folder / "dump.sql").read_text(encoding="utf-8")

@@ -20,11 +20,11 @@ from axnb.ax.rows import Part, Row
 from axnb.ax.versions import GENERATIONS
 from axnb.case.case import Case
 from axnb.checks.registry import checks
-from axnb.loading import load
+from axnb.loading import load, load_witnesses
 from axnb.result import Finding
 from axnb.settings import Settings
 from axnb.testing.logs import LogBuilder, StoredRow, answer, ask, call, decide, say, think
-from axnb.triaging import Question, triage
+from axnb.triaging import Expectation, Question, triage
 
 # --- wounds --------------------------------------------------------------------------------------
 
@@ -33,12 +33,34 @@ Found = tuple[str | None, int | None, list[int | None]]
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """A log with what stands beside it: another log, files of lines, expectations."""
+
+    log: LogBuilder
+    other: LogBuilder | None = None
+    client: tuple[dict[str, Any], ...] = ()
+    server_log: tuple[dict[str, Any], ...] = ()
+    expected: tuple[Expectation, ...] = ()
+
+    def load(self, case: Case, folder: Path) -> None:
+        """Write it all into a folder and load it."""
+        logs = [log for log in (self.log, self.other) if log is not None]
+        load(case, [str(log.write_sqlite(folder / f"{n}.sqlite")) for n, log in enumerate(logs)])
+        files = {}
+        for name, lines in (("client", self.client), ("server", self.server_log)):
+            text = "".join(f"{json.dumps(line)}\n" for line in lines)
+            files[name] = [folder / name] if lines else []
+            (folder / name).write_text(text, encoding="utf-8")
+        assert load_witnesses(case, files["client"], files["server"]) == ()
+
+
+@dataclass(frozen=True)
 class Pair:
     """A log with the wound of a check, one without it, and what must be found in the first."""
 
-    wounded: Callable[[], LogBuilder]
+    wounded: Callable[[], LogBuilder | Evidence]
     found: list[Found]
-    healthy: Callable[[], LogBuilder]
+    healthy: Callable[[], LogBuilder | Evidence]
     ask_wounded_as: str | None = None
     ask_healthy_as: str | None = None
 
@@ -100,7 +122,96 @@ def _silent() -> LogBuilder:
     return log
 
 
+# --- what stands beside a log: `fine` has the steps 1 to 5, the last text is `done` ---------------
+
+
+def _expected(conversation_id: str, last: int) -> Callable[[], Evidence]:
+    return lambda: Evidence(_healthy(), expected=(Expectation(conversation_id, last),))
+
+
+def _sent(number: int, kind: str = "text", text: str = "done", to: str = "fine") -> dict[str, Any]:
+    digest = hashlib.sha256(text.encode()).hexdigest() if kind == "text" else None
+    return {"conversation": to, "number": number, "kind": kind, "digest": digest}
+
+
+def _client(*lines: dict[str, Any]) -> Callable[[], Evidence]:
+    return lambda: Evidence(_healthy(), client=lines)
+
+
+def _warned(message: str, level: str = "WARN") -> Callable[[], Evidence]:
+    line = {
+        "time": "2026-07-22T12:00:00.5Z",
+        "level": level,
+        "msg": message,
+        "conversation_id": "fine",
+        "error": "eventlog: begin tx: sql: database is closed",
+    }
+    return lambda: Evidence(_healthy(), server_log=(line,))
+
+
+def _with_copy(change: Callable[[LogBuilder], None]) -> Callable[[], Evidence]:
+    def make() -> Evidence:
+        copy = _healthy()
+        change(copy)
+        return Evidence(_healthy(), copy)
+
+    return make
+
+
+def _go_on(log: LogBuilder) -> None:
+    log.turn("fine", "again", say("and on"))
+
+
+def _part_ways(log: LogBuilder) -> None:
+    log.rows[3] = replace(log.rows[3], payload=log.rows[3].payload.replace("done", "lost"))
+
+
+def _share_the_id_only(log: LogBuilder) -> None:
+    _part_ways(log)
+    log.rows[0] = replace(log.rows[0], payload=log.rows[0].payload.replace('"hi"', '"other"'))
+
+
+def _respell(log: LogBuilder) -> None:
+    log.rows = [replace(row, payload=json.dumps(json.loads(row.payload))) for row in log.rows]
+
+
+def _lack_one(log: LogBuilder) -> None:
+    log.turn("only here", "hi")
+
+
 PAIRS: dict[str, list[Pair]] = {
+    "AX103": [
+        Pair(_expected("fine", 7), [("fine", 5, [5])], _expected("fine", 5)),
+        Pair(_expected("gone", 1), [("gone", None, [])], _expected("fine", 1)),
+        Pair(_client(_sent(6, "tool_call")), [("fine", 5, [5])], _client(_sent(4))),
+        Pair(_with_copy(_go_on), [("fine", 5, [5])], _with_copy(_respell)),
+        Pair(_with_copy(_lack_one), [("only here", None, [])], _with_copy(_share_the_id_only)),
+    ],
+    "AX107": [
+        Pair(
+            _with_copy(_part_ways),
+            [("fine", 4, [4]), ("fine", 4, [4])],
+            _with_copy(_share_the_id_only),
+        ),
+        Pair(_client(_sent(4, text="lost")), [("fine", 4, [4])], _client(_sent(4))),
+        Pair(_client(_sent(3)), [("fine", 3, [3])], _with_copy(_respell)),
+    ],
+    "AX118": [
+        Pair(
+            _warned("Failed to log streamed message to event log"),
+            [("fine", None, [])],
+            _warned("Failed to parse harness config for logging"),
+        ),
+        Pair(
+            _warned("Failed to log completion event to event log"),
+            [("fine", None, [])],
+            _warned("Stream failed", "ERROR"),
+        ),
+    ],
+    "AX119": [
+        Pair(_client(_sent(4), _sent(0, "tool_call")), [("fine", None, [])], _client(_sent(4))),
+        Pair(_client(_sent(0, to="gone")), [("gone", None, [])], _client(_sent(4))),
+    ],
     "AX110": [Pair(_interrupted, [("c", 4, [4])], _resumed)],
     "AX120": [Pair(_broken_row, [("c", 3, [3])], _healthy)],
     "AX121": [Pair(_broken_row, [("c", 3, [3])], _healthy)],
@@ -115,14 +226,15 @@ PAIRS: dict[str, list[Pair]] = {
 }
 
 
-def _findings(log: LogBuilder, asked: str | None = None) -> tuple[Finding, ...]:
+def _findings(made: LogBuilder | Evidence, asked: str | None = None) -> tuple[Finding, ...]:
+    evidence = made if isinstance(made, Evidence) else Evidence(made)
     with tempfile.TemporaryDirectory() as folder, Case(settings=Settings()) as case:
-        load(case, [str(log.write_sqlite(Path(folder, "log.sqlite")))])
-        return triage(case, Question(asked)).findings
+        evidence.load(case, Path(folder))
+        return triage(case, Question(asked, expectations=evidence.expected)).findings
 
 
 @cache
-def _found(make: Callable[[], LogBuilder], asked: str | None) -> tuple[Finding, ...]:
+def _found(make: Callable[[], LogBuilder | Evidence], asked: str | None) -> tuple[Finding, ...]:
     """The findings of a log of this module, looked for once."""
     return _findings(make(), asked)
 

@@ -8,13 +8,14 @@ create table if not exists meta (
 -- A thing that was loaded: where it came from, what was read of it, and how that can be proved.
 create table if not exists sources (
     source varchar primary key,       -- short name, unique in the case
-    kind varchar not null,            -- eventlog
+    kind varchar not null,            -- eventlog, client or server-log
     locator varchar not null,         -- path or address; never a password
     step_column varchar,              -- the column that numbers the rows: seq or step
     variant varchar,                  -- a known relative of AX's log, such as checkpointd
-    read bigint not null,             -- rows in the source
-    parsed bigint not null,           -- rows in `events`
-    rejected bigint not null,         -- rows in `rejects`; read = parsed + rejected, always
+    read bigint not null,             -- rows or lines in the source
+    parsed bigint not null,           -- of them in `events`, `client_outputs` or `server_events`
+    rejected bigint not null,         -- rows in `rejects`, lines named in `notes` and `incomplete`;
+                                      -- read = parsed + rejected, always
     executions_read bigint not null,  -- rows of a leftover or G3 execution_log
     executions_rejected bigint not null,
     scope varchar,                    -- the one conversation that was asked for, if only one was
@@ -305,6 +306,27 @@ create table if not exists conversations (
     harness_id varchar,               -- the owner that the rows name, in any generation's words
     generations varchar[] not null,
     content_count bigint not null
+);
+
+-- An output that a client was sent, as its transcript tells.
+create table if not exists client_outputs (
+    source varchar not null,
+    line bigint not null,             -- in the file, from 1
+    conversation_id varchar not null,
+    number bigint not null,           -- the step; 0 where AX told the client but could not log it
+    kind varchar not null,            -- text, thought, tool_call, tool_result, confirmation, …
+    digest varchar                    -- sha256 of the text, in hex
+);
+
+-- A line of a server's log. No text of it is kept: requests and errors may hold payload.
+create table if not exists server_events (
+    source varchar not null,
+    line bigint not null,             -- in the file, from 1
+    "at" timestamp,                   -- UTC; NULL where the line does not tell the time and its zone
+    level varchar not null,
+    event varchar not null,           -- request, append-failed, end-not-logged, failed, started or other
+    conversation_id varchar,
+    reason varchar                    -- a short class, such as 23505 or SQLITE_BUSY
 );
 
 -- What was found to be wrong, with the smallest rows that prove it.

@@ -3,7 +3,9 @@
 A check is a query over the tables of a case. Its header says what it is; the query returns
 (source, conversation_id, step, sentence, witness), where the witness is a list of
 (step, digest). `needs: answers` means that it also reads `answers`, what the asked server does
-next with each conversation; such a check runs at triage, all others when a source is loaded.
+next with each conversation; `needs: witnesses` that it holds a log against what stands beside it
+(client transcripts, server logs, expectations, other logs). Such a check runs at triage, all others
+when a source is loaded.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from duckdb.sqltypes import BIGINT, BOOLEAN, INTEGER, VARCHAR
 from axnb.ax import protojson, schemas
 from axnb.case.case import Case, run_sql
 from axnb.case.derive import derive
+from axnb.case.sources import source_name
 from axnb.errors import AxnbError, CancelledError, DamagedError, SourceError
 from axnb.evidence.batches import ConversationNumbers, long_rows_together, one_insert_each
 from axnb.evidence.careful import CarefulPath
@@ -119,7 +120,7 @@ def load_log(
                 if options.conversation is None:
                     case.make_room(reader.size())
                 with case.writing() as session:
-                    source = _source_name(session, reader.locator)
+                    source = source_name(session, reader.kind, reader.locator, "log")
                     _forget(session, source)
                     _Load(session, case.settings, reader, source, options, progress, guarded).run()
                     if after is not None:
@@ -142,16 +143,6 @@ def load_log(
 
 class _NoJsonError(Exception):
     """A row is no JSON, and the fast path was not on its guard: hardly a log has one."""
-
-
-def _source_name(session: duckdb.DuckDBPyConnection, locator: str) -> str:
-    """`log`, `log-2`, …; the same locator keeps its name."""
-    known = dict(session.execute("select locator, source from sources").fetchall())
-    if locator in known:
-        return str(known[locator])
-    taken = set(known.values())
-    names = ("log" if n == 1 else f"log-{n}" for n in range(1, len(taken) + 2))
-    return next(name for name in names if name not in taken)
 
 
 def _forget(session: duckdb.DuckDBPyConnection, source: str) -> None:

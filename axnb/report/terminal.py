@@ -8,7 +8,7 @@ from pathlib import Path
 
 from axnb.ax.behaviour import Harness
 from axnb.ax.versions import G5_OR_G5B, GENERATIONS
-from axnb.result import SIGNS
+from axnb.result import SIGNS, Finding
 from axnb.text import columns, count, cut, cut_middle, pad, safe
 from axnb.triaging import ACTIONS, ConversationTriage, SourceTriage, Triage, UnresolvedCall
 
@@ -35,6 +35,13 @@ _REASONS = {
     "decide": "a question waits for a person",
     "nothing": "finished",
 }
+_WITNESSED = (
+    ("AX119", "lost outputs that a client was sent"),
+    ("AX118", "had outputs or ends that the server could not log"),
+    ("AX103", "lack the last steps"),
+    ("AX107", "had a number handed out twice"),
+)
+_KINDS = {"client": "client transcript", "server-log": "server log"}
 _COLOURS = {"ok": "32", "failed": "31", "inconclusive": "33", "not-run": "90"}
 
 
@@ -66,6 +73,8 @@ def _heads(triage: Triage) -> list[str]:
     for source, name in zip(triage.sources, names, strict=True):
         conversations = sum(c.source == source.name for c in triage.conversations)
         about = f"{_kind(source)}   {_counts(source, conversations)}"
+        if not source.is_log:
+            about = f"{_KINDS[source.kind]}   {_read(source)}"
         first, *rest = (
             [about] if columns(about) < WIDTH - width else _split(about, WIDTH - width - 1)
         )
@@ -91,10 +100,11 @@ def _generation(name: str) -> str:
 
 
 def _counts(source: SourceTriage, conversations: int) -> str:
-    return (
-        f"{count(conversations, 'conversation')}, read {source.read:,} = "
-        f"parsed {source.parsed:,} + rejected {source.rejected:,}"
-    )
+    return f"{count(conversations, 'conversation')}, {_read(source)}"
+
+
+def _read(source: SourceTriage) -> str:
+    return f"read {source.read:,} = parsed {source.parsed:,} + rejected {source.rejected:,}"
 
 
 def _asked(triage: Triage) -> str:
@@ -164,12 +174,47 @@ def _sentences(triage: Triage) -> list[str]:
         found.append(f"{count(questions, 'question')} {verb} for a person.")
     found += triage.skipped
     found += [i for source in triage.sources for i in source.incomplete]
-    rejected = sum(source.rejected for source in triage.sources)
+    found += _witnessed(triage)
+    rejected = sum(source.rejected for source in triage.sources if source.is_log)
     if rejected:
         found.append(f"{count(rejected, 'row')} could not be read.")
-    if not total:
+    if not total and not triage.findings:
         found.append("The log holds no conversation: that is no proof that there was none.")
-    return found or [f"{count(total, 'conversation')}, all finished, every logged call answered."]
+    found = found or [f"{count(total, 'conversation')}, all finished, every logged call answered."]
+    return found + _when(triage)
+
+
+def _witnessed(triage: Triage) -> list[str]:
+    """What only something beside the log could tell."""
+    about: dict[str, list[Finding]] = {}
+    for finding in triage.findings:
+        about.setdefault(finding.id, []).append(finding)
+    return [
+        f"{count(len(about[identity]), 'conversation')} {words} ({identity}): "
+        f"{_first(about[identity][0], len([s for s in triage.sources if s.is_log]) > 1)}"
+        for identity, words in _WITNESSED
+        if identity in about
+    ]
+
+
+def _first(finding: Finding, names_source: bool) -> str:
+    name = cut_middle(safe(finding.conversation_id or ""), _ID_WIDTH)
+    where = f" of {finding.source}" if names_source else ""
+    return f"{name}{where}: {safe(finding.sentence)}"
+
+
+def _when(triage: Triage) -> list[str]:
+    if triage.verdict == "ok":
+        return []
+    if triage.first_seen and triage.last_seen:
+        return [f"First seen {_second(triage.first_seen)}, last seen {_second(triage.last_seen)}."]
+    if any(source.kind == "server-log" for source in triage.sources):
+        return ["When: unknown. The server logs do not tell when these conversations ran."]
+    return ["When: unknown. The log has no times; give --server-log to get them."]
+
+
+def _second(time: str) -> str:
+    return f"{time[:19]}Z"
 
 
 def _unresolved_sentence(triage: Triage) -> list[str]:

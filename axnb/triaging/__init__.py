@@ -7,6 +7,7 @@ notebook and a report show.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from axnb.ax import versions
@@ -24,10 +25,12 @@ from axnb.triaging.answer import (
     UnresolvedCall,
 )
 from axnb.triaging.look import Key, Look, histories
+from axnb.triaging.witnesses import Expectation
 
 __all__ = [
     "ACTIONS",
     "ConversationTriage",
+    "Expectation",
     "Question",
     "SourceTriage",
     "Triage",
@@ -51,6 +54,12 @@ def triage(
     UsageError for an unknown version or a conversation that no source has.
     """
     question = question or Question()
+    for expectation in question.expectations:
+        if conversations and expectation.conversation_id not in conversations:
+            raise UsageError(
+                f"step {expectation.last} is expected of {expectation.conversation_id!r}, and only "
+                "other conversations were asked about."
+            )
     with case.reading() as session:
         look = Look(session)
         sources = look.sources()
@@ -59,12 +68,15 @@ def triage(
         wanted = {
             key: c for key, c in known.items() if not conversations or key[1] in conversations
         }
-        if missing := set(conversations) - {key[1] for key in wanted}:
+        elsewhere = look.witnessed() | {e.conversation_id for e in question.expectations}
+        if missing := set(conversations) - {key[1] for key in wanted} - elsewhere:
             raise UsageError(f"no source has a conversation {min(missing)!r}.")
         seen = histories(session, target.generation)
         answers = {key: predict(target, seen[key]) for key in wanted}
-        findings = look.findings(target, answers, seen)
+        findings = look.findings(target, answers, seen, question.expectations, conversations)
         triaged = _triage_conversations(wanted, seen, answers, target, findings, look.silent())
+        triaged, when = _timed(triaged, look.times())
+        scope = (*skipped, *_scope(question, target, sources), *look.not_compared())
         doubts = [*skipped, *_doubts(sources, triaged)]
     return Triage(
         verdict=judge(findings, doubts),
@@ -73,8 +85,10 @@ def triage(
         sources=sources,
         conversations=triaged,
         findings=findings,
-        scope=(*skipped, *_scope(question, target, sources)),
+        scope=scope,
         skipped=tuple(skipped),
+        first_seen=when[0],
+        last_seen=when[1],
     )
 
 
@@ -140,6 +154,21 @@ def _triage_conversations(
     )
 
 
+def _timed(
+    conversations: Sequence[ConversationTriage], times: Mapping[Key, tuple[str, str]]
+) -> tuple[tuple[ConversationTriage, ...], tuple[str | None, str | None]]:
+    """Conversations with their times, and the span of those that need attention."""
+    timed = tuple(
+        replace(c, first_seen=found[0], last_seen=found[1])
+        if (found := times.get((c.source, c.conversation_id)))
+        else c
+        for c in conversations
+    )
+    needing = [c for c in timed if c.action != "nothing" or c.findings]
+    first = min((c.first_seen for c in needing if c.first_seen), default=None)
+    return timed, (first, max((c.last_seen for c in needing if c.last_seen), default=None))
+
+
 def _owner_lost(named: str | None, seen: str, target: Target) -> bool:
     """Does the asked server take another owner than the one that the log names first?"""
     return target.generation.owner_key is not None and named is not None and named != seen
@@ -187,9 +216,11 @@ def _doubts(
     sources: Sequence[SourceTriage], conversations: Sequence[ConversationTriage]
 ) -> list[str]:
     """Why the verdict cannot be ok, whatever the findings say."""
-    doubts = [] if sources else ["no source was loaded."]
+    doubts = [] if any(s.is_log for s in sources) else ["no event log was loaded."]
     for source in sources:
         doubts += source.incomplete
+        if not source.is_log:
+            continue
         if source.read == 0:
             doubts.append(f"{source.name} holds no rows.")
         if source.rejected:
@@ -202,13 +233,17 @@ def _doubts(
 
 
 def _scope(question: Question, target: Target, sources: Sequence[SourceTriage]) -> tuple[str, ...]:
-    sentences = ["Not looked at: snapshots, ledgers, server logs, client transcripts."]
+    kinds = {source.kind for source in sources}
+    not_seen = ["snapshots", "ledgers"]
+    not_seen += ["server logs"] if "server-log" not in kinds else []
+    not_seen += ["client transcripts"] if "client" not in kinds else []
+    sentences = [f"Not looked at: {', '.join(not_seen)}."]
     sentences += [
         f"Only conversation {source.scope} of {source.name} was read."
         for source in sources
         if source.scope is not None
     ]
-    sentences.append("A log without gaps can still have lost outputs.")
+    sentences.append("A log without gaps can still have lost outputs (axnb explain AX119).")
     if not question.ax_version:
         shown = "what was read" if any(s.scope for s in sources) else "the log"
         sentences.append(f"Asked as {target.generation.label}, the newest that {shown} shows.")

@@ -7,6 +7,7 @@ from typing import Any
 
 from axnb.ax.behaviour import Harness, Next, Target
 from axnb.result import Finding, Verdict
+from axnb.triaging.witnesses import Expectation
 
 #: Actions, the most urgent first.
 ACTIONS = (
@@ -28,6 +29,8 @@ class Question:
 
     ax_version: str | None = None
     harnesses: tuple[Harness, ...] = ()
+    #: What the user knows of conversations beside the log.
+    expectations: tuple[Expectation, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,9 @@ class ConversationTriage:
     next: Next
     action: str
     findings: tuple[str, ...]
+    #: ISO 8601 in UTC; None where nothing tells the time.
+    first_seen: str | None = None
+    last_seen: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """An entry of `conversations` in `axnb.triage/1`."""
@@ -83,18 +89,20 @@ class ConversationTriage:
             "next": self.next.as_dict(),
             "action": self.action,
             "findings": list(self.findings),
+            "first_seen": self.first_seen,
+            "last_seen": self.last_seen,
         }
 
 
 @dataclass(frozen=True)
 class SourceTriage:
-    """What was read of one source."""
+    """What was read of one source: an event log, a client's transcript or a server's log."""
 
     name: str
     kind: str
     locator: str
     generations: tuple[str, ...]
-    column: str
+    column: str | None
     variant: str | None
     read: int
     parsed: int
@@ -103,6 +111,11 @@ class SourceTriage:
     custody: dict[str, Any]
     notes: tuple[str, ...]
     incomplete: tuple[str, ...]
+
+    @property
+    def is_log(self) -> bool:
+        """Is it an event log?"""
+        return self.kind == "eventlog"
 
     def as_dict(self) -> dict[str, Any]:
         """An entry of `sources` in `axnb.triage/1`; paths are kept out of it."""
@@ -137,6 +150,9 @@ class Triage:
     scope: tuple[str, ...] = ()
     #: Why a source that was named could not be read: a sentence each, in the scope too.
     skipped: tuple[str, ...] = ()
+    #: When the conversations that need attention were seen: ISO 8601 in UTC; None if unknown.
+    first_seen: str | None = None
+    last_seen: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The stable JSON, `axnb.triage/1`."""
@@ -152,4 +168,6 @@ class Triage:
             "conversations": [c.as_dict() for c in self.conversations],
             "findings": [finding.as_dict() for finding in self.findings],
             "scope": list(self.scope),
+            "first_seen": self.first_seen,
+            "last_seen": self.last_seen,
         }

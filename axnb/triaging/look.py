@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import duckdb
@@ -18,6 +19,7 @@ from axnb.case.case import ask, run_sql
 from axnb.checks.registry import checks, run_checks
 from axnb.result import Finding, Witness
 from axnb.triaging.answer import SourceTriage, UnresolvedCall
+from axnb.triaging.witnesses import Expectation, not_compared, prepare
 
 Key = tuple[str, str]
 
@@ -114,9 +116,14 @@ class Look:
         return found
 
     def findings(
-        self, target: Target, answers: Mapping[Key, Next], seen: Mapping[Key, History]
+        self,
+        target: Target,
+        answers: Mapping[Key, Next],
+        seen: Mapping[Key, History],
+        expectations: Sequence[Expectation] = (),
+        named: Sequence[str] = (),
     ) -> tuple[Finding, ...]:
-        """Run all checks over the conversations that were asked about.
+        """Run all checks over the conversations that were asked about: `named`, or all.
 
         `seen` is what the target decodes of them.
         """
@@ -138,10 +145,29 @@ class Look:
             "has_owners": target.generation.owner_key is not None,
         }
         run_sql(self._session, "checks", "views/answers.sql", values)
+        prepare(self._session, expectations, named)
         run_checks(self._session, checks(), {"asked": target.generation.label})
         found = ask(self._session, "findings")
         key = self._digest_key() if found else b""
         return tuple(_finding(record, key) for record in found)
+
+    def not_compared(self) -> list[str]:
+        """Which rows of two logs could not be held against each other; call it after `findings`."""
+        return not_compared(self._session)
+
+    def times(self) -> dict[Key, tuple[str, str]]:
+        """When conversations were seen first and last, in ISO 8601 and UTC."""
+        return {
+            (found["source"], found["conversation_id"]): (
+                _utc(found["first_seen"]),
+                _utc(found["last_seen"]),
+            )
+            for found in ask(self._session, "times")
+        }
+
+    def witnessed(self) -> set[str]:
+        """Conversations that a client was sent outputs of, or the server could not log."""
+        return {found["conversation_id"] for found in ask(self._session, "witnessed")}
 
     def _digest_key(self) -> bytes:
         """A key that whoever has the evidence can derive, and nobody else."""
@@ -152,6 +178,11 @@ class Look:
         """(source, harness) of harnesses that never log a result; an unnamed one is empty."""
         found = ask(self._session, "silent_harnesses")
         return {(f["source"], f["harness_id"]) for f in found}
+
+
+def _utc(time: datetime) -> str:
+    """Always with all digits: then texts are in the order of their times."""
+    return f"{time.isoformat(timespec='microseconds')}Z"
 
 
 def _ordered(generations: Sequence[str]) -> tuple[str, ...]:

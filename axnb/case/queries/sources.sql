@@ -1,4 +1,4 @@
--- What was loaded, with the generations that its turns show.
+-- What was loaded, logs first, with the generations that their turns show.
 select
     s.source as name,
     s.kind,
@@ -17,4 +17,4 @@ from sources s
 left join (
     select source, list(distinct generation) as generations from turns group by source
 ) g on g.source = s.source
-order by s.source;
+order by s.kind <> 'eventlog', s.source;
