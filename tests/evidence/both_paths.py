@@ -100,7 +100,8 @@ def _fast_events(case: Case) -> list[dict[str, Any]]:
 
 def _compare(event: dict[str, Any], parts: list[tuple[Any, ...]], column: str) -> list[Difference]:
     payload = event["payload"]
-    expected, reject, _ = careful._decode(careful._refused(event), column)
+    decoded = careful._decode(careful._refused(event), column)
+    expected, reject = decoded.event, decoded.reject
     if expected is None:
         reason = (reject or {}).get("reason")
         return [Difference("readable", True, f"refused: {reason}", payload)]
