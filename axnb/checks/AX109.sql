@@ -8,12 +8,12 @@
 select
     r.source,
     n.conversation_id,
-    r.last_step as step,
+    r.last.step as step,
     format('the conversation has {} rows and {} MiB, which AX reads before every request.', r.rows, r.bytes // 1048576) as sentence,
-    [struct_pack(step := r.last_step, digest := lower(hex(r.digest)))] as witness
+    [struct_pack(step := r.last.step, digest := lower(hex(r.last.digest)))] as witness
 from (
     select source, conversation, count(*) as rows, cast(sum(strlen(payload)) as bigint) as bytes,
-        max(step) as last_step, arg_max(digest, position) as digest
+        arg_max(struct_pack(step := step, digest := digest), struct_pack(p := position, r := "row")) as last
     from event_rows
     group by source, conversation
 ) r

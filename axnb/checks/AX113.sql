@@ -18,7 +18,6 @@ join turns t on t.source = k.source and t.conversation_id = k.conversation_id an
     and t.ended = 'STATE_COMPLETED'
 join conversations c on c.source = k.source and c.conversation_id = k.conversation_id
 left join silent_harnesses h on h.source = k.source and h.harness_id = coalesce(c.harness_id, '')
-left join events e on e.source = k.source and e.conversation_id = k.conversation_id
-    and e.position = k.call_position
+left join event_rows e on e.source = k.source and e."row" = k.call_row
 where k.result_position is null and k.outcome = 'unknown' and h.source is null
 group by k.source, k.conversation_id, k.turn
