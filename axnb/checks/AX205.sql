@@ -12,9 +12,14 @@ uses as (
         source, conversation_id, call_id,
         list(struct_pack(step := call_step, position := call_position) order by call_position)[1:2] as first_two
     from tool_calls
-    where call_id <> ''
+    where (source, conversation_id, call_id) in (
+        select (source, conversation_id, call_id)
+        from tool_calls
+        where call_id <> ''
+        group by source, conversation_id, call_id
+        having min(turn) < max(turn)
+    )
     group by source, conversation_id, call_id
-    having count(distinct turn) > 1
 ),
 reused as (
     select source, conversation_id, count(*) as ids, arg_min(call_id, first_two[2].position) as call_id,
