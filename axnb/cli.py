@@ -252,7 +252,10 @@ def load(
 @_case_option
 @click.option("--settings", type=click.Path(path_type=Path), help="Read this axnb.toml.")
 @_ask_options
-@click.option("--reveal", is_flag=True, help="Show payloads: at most 4,096 characters each.")
+@click.option(
+    "--reveal", is_flag=True, help="Show payloads, at most 4 KiB of each; the case records it."
+)
+@click.option("--all", "everything", is_flag=True, help="Every row of a long conversation.")
 def show(
     source: str,
     conversation: str,
@@ -261,17 +264,32 @@ def show(
     ax_version: str | None,
     harnesses: tuple[str, ...],
     reveal: bool,
+    everything: bool,
 ) -> int:
-    """Show one conversation, a line a part; payloads stay hidden unless you ask."""
+    """Show one conversation, a line a part; payloads stay hidden unless you ask.
+
+    With --case, what the case holds of SOURCE is shown as it was loaded; there SOURCE may be the
+    name that it has in the case, such as log.
+    """
     from axnb.evidence.load import LoadOptions
+    from axnb.loading import held
     from axnb.report.conversation import render_conversation
+    from axnb.report.reveal import record
     from axnb.result import EXIT_CODES
 
     with _open_case(case_path, settings) as case:
         only = conversation if case.path is None else None
-        loaded = _load(case, [source], LoadOptions(conversation=only))
+        loaded = held(case, source) or _load(case, [source], LoadOptions(conversation=only))
         answer = _ask(case, ax_version, harnesses, loaded, [conversation])
-        click.echo(render_conversation(case, answer, conversation, reveal=reveal))
+        shown = render_conversation(
+            case, answer, conversation, reveal=reveal, everything=everything
+        )
+        recorded = record(case, conversation, shown.revealed) if reveal else None
+    if recorded is not None:
+        _say("axnb: without --case the reveal is recorded in the output alone.")
+    click.echo(shown.text)
+    if recorded is not None:
+        click.echo(recorded)
     return EXIT_CODES[answer.verdict]
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import duckdb
+from pathlib import Path
 
 from axnb.ax.behaviour import Harness
-from axnb.case.case import Case
-from axnb.checks.registry import checks, run_checks
+from axnb.case.case import Case, ask
+from axnb.checks.kept import keep_findings
 from axnb.errors import SourceError, UsageError
 from axnb.evidence.load import LoadOptions, load_log
 from axnb.evidence.locators import Located, locate
@@ -44,7 +43,9 @@ def load(
     errors: list[SourceError] = []
     for found in located:
         try:
-            load_log(case, found.log, options, progress, after=_keep_findings)
+            load_log(
+                case, found.log, options, progress, after=lambda session, _: keep_findings(session)
+            )
         except SourceError as err:
             errors.append(err)
     skipped = tuple(str(err) for err in errors)
@@ -53,8 +54,18 @@ def load(
     return Loaded(next((f.harnesses for f in located if f.harnesses), ()), skipped)
 
 
-def _keep_findings(session: duckdb.DuckDBPyConnection, source: str) -> None:
-    """Findings that need no server to be asked go into the case with their source."""
-    run_checks(session, [check for check in checks() if not check.needs])
-    session.execute("insert into findings select * from found where source = ?", [source])
-    session.execute("drop table found")
+def held(case: Case, source: str) -> Loaded | None:
+    """What a case file holds of a source already, named as for `load` or as in the case.
+
+    None if it holds nothing of it. The source itself is not looked at.
+    """
+    if case.path is None or not case.path.exists():
+        return None
+    with case.reading() as session:
+        known = {found["name"]: found["locator"] for found in ask(session, "sources")}
+    if source in known and not Path(source).exists():
+        return Loaded()
+    located = locate(source, case.settings.environment)
+    if any(located.log.is_at(locator) for locator in known.values()):
+        return Loaded(located.harnesses or ())
+    return None

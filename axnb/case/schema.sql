@@ -282,6 +282,15 @@ create table if not exists findings (
     witness struct(step bigint, digest varchar)[] not null
 );
 
+-- When somebody had payloads shown. Loading a source again leaves these rows alone.
+create table if not exists reveals (
+    "at" timestamp not null,          -- UTC
+    who varchar not null,             -- the operating system's name of the user
+    source varchar not null,
+    conversation_id varchar not null,
+    parts bigint not null             -- payloads that were shown
+);
+
 -- Harnesses that log calls and, anywhere in the source, no result. Calls that a person has not
 -- allowed need none, and where only one conversation was read nothing is said of a harness.
 create or replace view silent_harnesses as

@@ -153,6 +153,8 @@ def _source_name(session: duckdb.DuckDBPyConnection, locator: str) -> str:
 def _forget(session: duckdb.DuckDBPyConnection, source: str) -> None:
     for table in _TABLES:
         session.execute(f"delete from {table} where source = ?", [source])
+    # What was made of all sources together is not true of others.
+    session.execute("delete from meta where name <> 'schema'")
 
 
 class _Load:

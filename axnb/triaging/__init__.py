@@ -52,7 +52,7 @@ def triage(
     """
     question = question or Question()
     with case.reading() as session:
-        look = Look(session)
+        look = Look(session, conversations)
         sources = look.sources()
         target, version_from = choose_target(question, sources, look.harnesses())
         known = look.conversations()
@@ -60,11 +60,13 @@ def triage(
             key: c for key, c in known.items() if not conversations or key[1] in conversations
         }
         if missing := set(conversations) - {key[1] for key in wanted}:
-            raise UsageError(f"no source has a conversation {min(missing)!r}.")
-        seen = histories(session, target.generation)
+            raise UsageError(_no_conversation(min(missing), look))
+        seen = histories(session, target.generation, conversations)
         answers = {key: predict(target, seen[key]) for key in wanted}
         findings = look.findings(target, answers)
-        triaged = _triage_conversations(wanted, seen, answers, target, findings, look.silent())
+        # Only of a call without a result it matters whether its harness ever logs one.
+        silent = look.silent() if any(c["unresolved"] for c in wanted.values()) else set()
+        triaged = _triage_conversations(wanted, seen, answers, target, findings, silent)
         doubts = [*skipped, *_doubts(sources, triaged)]
     return Triage(
         verdict=judge(findings, doubts),
@@ -76,6 +78,14 @@ def triage(
         scope=(*skipped, *_scope(question, target, sources)),
         skipped=tuple(skipped),
     )
+
+
+def _no_conversation(missing: str, look: Look) -> str:
+    close = look.close_ids(missing)
+    if not close:
+        return f"no source has a conversation {missing!r}."
+    names = ", ".join(map(repr, close))
+    return f"no source has a conversation {missing!r}; these ids look like it: {names}."
 
 
 def choose_target(
