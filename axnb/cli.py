@@ -205,7 +205,8 @@ def triage(
     if as_json:
         click.echo(to_json(answer.as_dict()))
     else:
-        click.echo(render_triage(answer, everything=everything, colour=_colour()))
+        text = render_triage(answer, everything=everything, colour=_colour(), case_path=case_path)
+        click.echo(text)
     return EXIT_CODES[answer.verdict]
 
 

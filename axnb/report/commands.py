@@ -24,6 +24,10 @@ PLANNED = frozenset(
 )
 
 
+#: The words of a command, quoted.
+Command = list[str]
+
+
 class Commands:
     """Commands about a triage: they ask the same server, and use the case where there is one."""
 
@@ -31,22 +35,22 @@ class Commands:
         self._triage = triage
         self._case = [] if case_path is None else ["--case", _here(str(case_path))]
 
-    def show(self, source: str, conversation_id: str, *more: str) -> str | None:
-        """`axnb show LOG ID`."""
+    def show(self, source: str, conversation_id: str, *more: str) -> Command | None:
+        """`axnb show LOG ID`; None if an id or a path cannot be pasted."""
         options = [*self._case, *self._asked(), *more]
         if conversation_id.startswith("-"):
-            return _command("show", *options, "--", self._locator(source), conversation_id)
-        return _command("show", self._locator(source), conversation_id, *options)
+            return _quoted("show", *options, "--", self._locator(source), conversation_id)
+        return _quoted("show", self._locator(source), conversation_id, *options)
 
-    def plan(self, source: str, conversation_id: str | None = None) -> str | None:
-        """`axnb triage LOG --plan`, of one conversation or of all."""
+    def plan(self, source: str, conversation_id: str | None = None) -> Command | None:
+        """`axnb triage LOG --plan`, of one conversation or of all; None as for `show`."""
         only: list[str] = []
         if conversation_id is not None and conversation_id.startswith("-"):
             only = [f"--conversation={conversation_id}"]
         elif conversation_id is not None:
             only = ["--conversation", conversation_id]
         read = self._case or [self._locator(source)]
-        return _command("triage", *read, *self._asked(), *only, "--plan")
+        return _quoted("triage", *read, *self._asked(), *only, "--plan")
 
     def _asked(self) -> list[str]:
         """The server as it was asked for."""
@@ -61,15 +65,31 @@ class Commands:
         return _here(next(s.locator for s in self._triage.sources if s.name == source))
 
 
-def explain(identity: str) -> str:
+def explain(identity: str) -> Command:
     """`axnb explain AX110`."""
-    return f"axnb explain {identity}"
+    return ["axnb", "explain", identity]
 
 
-def fitting(commands: Iterable[str | None], width: int) -> list[str]:
-    """The commands under `Next:`; one that does not fit into a line is left out."""
-    found = [c for c in commands if c is not None and columns(c) <= width - 7]
-    return [f"{'' if n else 'Next:':<7}{command}" for n, command in enumerate(found)]
+def next_lines(commands: Iterable[Command | None], width: int) -> list[str]:
+    """The commands under `Next:`. A long one goes on in the next line, as a shell reads it; one
+    with a word that fits into no line is left out."""
+    lines: list[str] = []
+    for command in commands:
+        if command is not None and all(columns(word) <= width - 13 for word in command):
+            for line in _continued(command, width - 7):
+                lines.append(f"{'' if lines else 'Next:':<7}{line}")
+    return lines
+
+
+def _continued(command: Command, width: int) -> list[str]:
+    lines = [""]
+    for word in command:
+        joined = f"{lines[-1]} {word}".lstrip(" ") if len(lines) == 1 else f"{lines[-1]} {word}"
+        if columns(joined) <= width - 2:
+            lines[-1] = joined
+        else:
+            lines.append(f"    {word}")
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
 
 
 def _here(path: str) -> str:
@@ -77,8 +97,8 @@ def _here(path: str) -> str:
     return path.removeprefix(f"{Path.cwd()}/")
 
 
-def _command(*words: str) -> str | None:
+def _quoted(*words: str) -> Command | None:
     # What had to be escaped to be shown would name something else when it is pasted.
     if any(safe(word) != word for word in words):
         return None
-    return shlex.join(("axnb", *words))
+    return [shlex.quote(word) for word in ("axnb", *words)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from axnb.case.case import Case
 from axnb.errors import UsageError
-from axnb.report.commands import PLANNED, Commands, explain, fitting
+from axnb.report.commands import PLANNED, Command, Commands, explain, next_lines
 from axnb.report.reveal import shown_payload
 from axnb.report.timeline import Entry, Record, Timeline, Times, read_timeline
 from axnb.report.words import SEVERITIES, SEVERITY_SIGNS, advice, name, would_answer
@@ -220,13 +220,13 @@ class _Block:
 
     def _commands(self, findings: Sequence[Finding]) -> Iterator[str]:
         c = self._conversation
-        offered = []
+        offered: list[Command | None] = []
         if c.action in PLANNED:
             offered.append(self._commands_for.plan(c.source, c.conversation_id))
         offered += [explain(findings[0].id)] if findings else []
         if not self._reveal:
             offered.append(self._commands_for.show(c.source, c.conversation_id, "--reveal"))
-        yield from (f"  {line}" for line in fitting(offered, WIDTH - 2))
+        yield from (f"  {line}" for line in next_lines(offered, WIDTH - 2))
 
 
 def _call(part: Record, call: Record | None) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from axnb.ax.behaviour import DEPENDS, Next
 from axnb.ax.versions import BUILT_IN_HARNESSES, Generation
 from axnb.result import Finding
-from axnb.text import cut_middle, safe
+from axnb.text import count, cut_middle, safe
 from axnb.triaging import ConversationTriage, UnresolvedCall
 
 #: A sign for a finding's severity, for people who see no colour and for everybody else.
@@ -19,9 +19,9 @@ SEVERITY_SIGNS: Mapping[str, str] = {"error": "✗", "warning": "?", "info": "�
 #: Severities, the worst first.
 SEVERITIES = tuple(SEVERITY_SIGNS)
 
+#: Answers that are words of everyday.
+_PLAIN = {"nothing": "nothing", "new-turn": "a new turn"}
 _ANSWERS = {
-    "nothing": "nothing happens",
-    "new-turn": "a new turn",
     "resumes": "the interrupted turn runs again, without input",
     "resumes-then-new-turn": "the interrupted turn runs again, then a new one",
     "ignores-pending": "a new turn, and nobody finishes the interrupted one",
@@ -51,11 +51,11 @@ def would_answer(generation: Generation, answer: Next) -> list[str]:
     server = release(generation)
     if answer.empty == DEPENDS:
         harness = f"harness {name(answer.harness)}" if answer.harness else "its harness"
-        accepted, refused = answer.if_accepted or {}, answer.if_refused or {}
         return [
             f"{server} would answer as {harness} decides.",
-            f"If it takes an empty start, {_both(accepted, answer.harness)}.",
-            f"If it refuses, {_both(refused, answer.harness)}.",
+            "If it takes an empty start, the interrupted turn runs again, also before a new input "
+            "(resumes).",
+            "If it refuses, every request fails (blocked).",
         ]
     does = {"empty": answer.empty, "input": answer.input}
     colon = ":" if answer.empty == answer.input else ""
@@ -76,7 +76,8 @@ def _answer(does: str, harness: str | None) -> str:
         custom = harness is not None and harness not in BUILT_IN_HARNESSES
         said = "an error for every request" if custom else "no input messages queued …"
         return f"{said} (blocked)"
-    return f"{_ANSWERS.get(does, does)} ({does})"
+    plain = _PLAIN.get(does)
+    return plain or f"{_ANSWERS.get(does, does)} ({does})"
 
 
 def advice(
@@ -117,13 +118,13 @@ def _read_back(calls: Iterable[UnresolvedCall]) -> str:
             step = "?" if call.step is None else call.step
             operation = name(call.operation_id, 40) or f"the call of step {step} (it has no id)"
             by_tool.setdefault(name(call.tool, 24) or "a tool without a name", []).append(operation)
-    told = [f"{_listed(operations)} from {tool}" for tool, operations in by_tool.items()]
-    first, *rest = told or ["the open calls from their tools"]
-    operations, _, tool = first.rpartition(" from ")
-    shown = [f"read {operations} back from {tool}", *rest[: _FEW - 1]]
-    if len(rest) > _FEW - 1:
-        shown.append(f"those of {len(rest) - _FEW + 1} more tools")
-    return ", and ".join(shown)
+    told = [
+        f"{_listed(operations)} {'from' if n else 'back from'} {tool}"
+        for n, (tool, operations) in enumerate(by_tool.items())
+    ]
+    if len(told) > _FEW:
+        told[_FEW:] = [f"those of {count(len(told) - _FEW, 'more tool')}"]
+    return f"read {', and '.join(told)}"
 
 
 def _listed(operations: list[str]) -> str:
