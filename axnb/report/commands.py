@@ -75,20 +75,31 @@ def next_lines(commands: Iterable[Command | None], width: int) -> list[str]:
     with a word that fits into no line is left out."""
     lines: list[str] = []
     for command in commands:
-        if command is not None and all(columns(word) <= width - 13 for word in command):
-            for line in _continued(command, width - 7):
+        units = _units(command or [])
+        if all(columns(unit) <= width - 13 for unit in units):
+            for line in _continued(units, width - 7):
                 lines.append(f"{'' if lines else 'Next:':<7}{line}")
     return lines
 
 
-def _continued(command: Command, width: int) -> list[str]:
-    lines = [""]
+def _units(command: Command) -> list[str]:
+    """The words of a command, an option and its value in one piece."""
+    units: list[str] = []
     for word in command:
-        joined = f"{lines[-1]} {word}".lstrip(" ") if len(lines) == 1 else f"{lines[-1]} {word}"
-        if columns(joined) <= width - 2:
-            lines[-1] = joined
+        if units and units[-1].startswith(("-", ">")) and not word.startswith(("-", ">")):
+            units[-1] = f"{units[-1]} {word}"
         else:
-            lines.append(f"    {word}")
+            units.append(word)
+    return units
+
+
+def _continued(units: list[str], width: int) -> list[str]:
+    lines: list[str] = []
+    for unit in units:
+        if lines and columns(f"{lines[-1]} {unit}") <= width - 2:
+            lines[-1] += f" {unit}"
+        else:
+            lines.append(f"    {unit}" if lines else unit)
     return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
 
 
