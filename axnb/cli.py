@@ -281,10 +281,12 @@ def show(
     with _open_case(case_path, settings) as case:
         only = conversation if case.path is None else None
         loaded = held(case, source) or _load(case, [source], LoadOptions(conversation=only))
-        answer = _ask(case, ax_version, harnesses, loaded, [conversation])
-        shown = render_conversation(
-            case, answer, conversation, reveal=reveal, everything=everything
-        )
+        # One session around both: what the first has read of the file, the second need not.
+        with case.reading():
+            answer = _ask(case, ax_version, harnesses, loaded, [conversation])
+            shown = render_conversation(
+                case, answer, conversation, reveal=reveal, everything=everything
+            )
         recorded = record(case, conversation, shown.revealed) if reveal else None
     if recorded is not None:
         _say("axnb: without --case the reveal is recorded in the output alone.")

@@ -270,6 +270,13 @@ create table if not exists conversations (
     content_count bigint not null
 );
 
+-- A harness that rows of a source name as an owner.
+create table if not exists owners (
+    source varchar not null,
+    harness_id varchar not null,
+    first_row bigint not null         -- the row that names it first
+);
+
 -- What was found to be wrong, with the smallest rows that prove it.
 create table if not exists findings (
     id varchar not null,              -- AX110

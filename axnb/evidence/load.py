@@ -41,6 +41,7 @@ _TABLES = (
     "tool_calls",
     "orphan_results",
     "conversations",
+    "owners",
     "findings",
     "sources",
 )

@@ -67,7 +67,7 @@ def derive(session: duckdb.DuckDBPyConnection, source: str, tools: Mapping[str, 
         run_sql(session, "case", f"derive/{name}.sql", values)
     _pair_tangled(session, source)
     _apply_tool_rules(session, source, tools)
-    for name in ("40_tool_calls", "41_orphan_results", "50_conversations"):
+    for name in ("40_tool_calls", "41_orphan_results", "50_conversations", "55_owners"):
         run_sql(session, "case", f"derive/{name}.sql", values)
     for name in _TEMPORARY:
         session.execute(f"drop table {name}")
