@@ -154,7 +154,7 @@ class _Block:
         for part in entry.parts:
             sign, about = self._part(entry, part)
             yield from _line(next(heads, blank), sign, about, part["size"], entry.digest)
-            if part.get("value") is not None:
+            if part.get("value"):
                 yield from self._payload(part["value"])
         if entry.unreadable is None and entry.state not in _OPEN_STATES:
             state = entry.state.removeprefix("STATE_").lower()
