@@ -11,7 +11,7 @@ import duckdb
 
 from axnb.case.case import Case, run_sql
 from axnb.errors import CaseError
-from axnb.text import safe
+from axnb.text import count, safe
 
 #: Bytes of UTF-8 of a payload that are shown: 4 KiB.
 LIMIT = 4096
@@ -40,8 +40,8 @@ def record(case: Case, conversation_id: str, revealed: Mapping[str, int]) -> str
     """
     at, who = datetime.now(UTC).replace(microsecond=0), user()
     if case.path is None:
-        parts = sum(revealed.values())
-        return f"revealed by {safe(who)} at {at:%Y-%m-%dT%H:%M:%SZ}: {parts:,} parts"
+        parts = count(sum(revealed.values()), "part")
+        return f"revealed by {safe(who)} at {at:%Y-%m-%dT%H:%M:%SZ}: {parts}"
     try:
         with case.writing() as session:
             for source, parts in revealed.items():

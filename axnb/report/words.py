@@ -124,7 +124,7 @@ def _read_back(calls: Iterable[UnresolvedCall]) -> str:
     ]
     if len(told) > _FEW:
         told[_FEW:] = [f"those of {count(len(told) - _FEW, 'more tool')}"]
-    return f"read {', and '.join(told)}"
+    return f"read {', and '.join(told or ['the open calls back from their tools'])}"
 
 
 def _listed(operations: list[str]) -> str:
