@@ -40,8 +40,8 @@ def record(case: Case, conversation_id: str, revealed: Mapping[str, int]) -> str
     """
     at, who = datetime.now(UTC).replace(microsecond=0), user()
     if case.path is None:
-        parts = count(sum(revealed.values()), "part")
-        return f"revealed by {safe(who)} at {at:%Y-%m-%dT%H:%M:%SZ}: {parts}"
+        shown = count(sum(revealed.values()), "part")
+        return f"revealed by {safe(who)} at {at:%Y-%m-%dT%H:%M:%SZ}: {shown}"
     try:
         with case.writing() as session:
             for source, parts in revealed.items():
