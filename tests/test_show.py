@@ -15,12 +15,8 @@ from click.testing import Result
 
 from axnb.ax.rows import Row
 from axnb.case.case import Case
-from axnb.loading import load
-from axnb.report.conversation import render_conversation
-from axnb.report.timeline import Times
 from axnb.settings import Settings
 from axnb.testing.logs import LogBuilder, StoredRow, answer, ask, call, decide, say, think
-from axnb.triaging import triage
 from tests.servers import PostgresServer
 from tests.test_cli import HOSTILE, _cells, _hostile_case, _raw_controls
 
@@ -170,14 +166,34 @@ def test_a_row_that_ax_does_not_find_is_marked(axnb: Cli) -> None:
     assert "AX does not find this row" not in axnb("show", path, "fine").stdout
 
 
-def test_times_stand_where_a_clock_is_known(case: Case, tmp_path: Path) -> None:
-    load(case, [str(_stopped().write_sqlite(tmp_path / "log.sqlite"))])
-    seen = Times("2026-08-14T09:00:00Z", "2026-08-14T09:05:00Z", {2: "2026-08-14T09:04:00Z"})
-    answered = triage(case, None, ["stopped"])
-    shown = render_conversation(case, answered, "stopped", times={("log", "stopped"): seen}).text
-    lines = [line.strip() for line in shown.splitlines()]
-    assert lines[1] == "first seen 2026-08-14T09:00:00Z, last seen 2026-08-14T09:05:00Z"
-    assert lines[lines.index("2026-08-14T09:04:00Z") + 1].startswith("4  turn 2")
+def test_a_server_log_gives_the_times(axnb: Cli) -> None:
+    """Beside the rows: which row an event belongs to, no log tells."""
+    said = [
+        (
+            "2026-08-14T09:00:00Z",
+            "INFO",
+            "Executing request",
+            {"request": 'conversation_id:"stopped"'},
+        ),
+        (
+            "2026-08-14T09:05:00.5Z",
+            "WARN",
+            "Failed to log streamed message to event log",
+            {"conversation_id": "stopped", "error": "sql: database is closed"},
+        ),
+    ]
+    lines = [{"time": at, "level": level, "msg": msg, **more} for at, level, msg, more in said]
+    Path("server.log").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    path = _write(_stopped())
+    shown = axnb("show", path, "stopped", "--server-log", "server.log").stdout.splitlines()
+    assert shown[1].startswith("  first seen 2026-08-14T09:00:00")
+    assert "last seen 2026-08-14T09:05:00.5" in shown[1]
+    events = [line.split(maxsplit=2)[2] for line in shown if line.startswith("  server log")]
+    assert events == [
+        "2026-08-14 09:00:00.000   request",
+        "2026-08-14 09:05:00.500   append-failed (database is closed)",
+    ]
+    assert "server log" not in axnb("show", path, "fine", "--server-log", "server.log").stdout
 
 
 def test_every_source_that_has_the_conversation_has_a_block(axnb: Cli) -> None:

@@ -314,6 +314,8 @@ def _last(c: ConversationTriage) -> str:
     if c.action == "nothing":
         return f"{count(c.turns, 'turn')}, {c.state}"
     state = f"turn {c.turns} has no end" if c.state == "interrupted" else c.state
+    if c.action in ("read-back-then-resume", "read-back-then-unblock"):
+        return f"{state}; rows are missing"
     if c.action == "name-owner":
         return f"{state}; owner {cut_middle(safe(c.harness or '(not named)'), _ID_WIDTH)}"
     if c.next.if_accepted is not None:
