@@ -101,7 +101,7 @@ def test_it_tells_decisions(axnb: Cli) -> None:
         "3 ▪ question q2 declined",
         "4 ▪ question q3 waits for a person",
     ]
-    assert lines[7:9] == ["7 ▸ approved q1", "8 ▸ declined q2"]
+    assert [line for line in lines if "▸" in line][1:] == ["7 ▸ approved q1", "8 ▸ declined q2"]
     assert "Advice: decide: a person answers the question of step 4." in lines
 
 
@@ -222,7 +222,8 @@ def test_a_row_without_content_is_no_end(axnb: Cli) -> None:
     log.add(Row("c", 1))
     log.add(Row("c", 2))
     lines = _without_digests(_lines(axnb("show", _write(log), "c")))
-    assert lines[2:4] == ["2 ▪ nothing a row without content", "3 ■ end failed"]
+    assert lines[2] == "2 ▪ nothing a row without content"
+    assert "3 ■ end failed" in lines
 
 
 # --- long ones -----------------------------------------------------------------------------------
@@ -285,7 +286,7 @@ def test_no_line_is_wider_than_100_columns(
 def test_payloads_are_told_by_kind_size_and_the_digest_of_the_witness(axnb: Cli) -> None:
     path = _write(_stopped())
     found = json.loads(axnb("triage", path, "--json").stdout)["findings"]
-    witnesses = {f["id"]: f["witness"][0]["digest"][:12] for f in found}
+    witnesses = {f["id"]: f["witness"][0]["digest"][:12] for f in found if f["witness"]}
     shown = axnb("show", path, "stopped").stdout
     (called,) = (line for line in shown.splitlines() if "◆ call" in line)
     assert called.endswith(f"7 B  {witnesses['AX203']}")
