@@ -165,6 +165,7 @@ def _ask(
 @_ask_options
 @click.option("--conversation", "conversations", multiple=True, metavar="ID", help="Only this one.")
 @click.option("--json", "as_json", is_flag=True, help="Write axnb.triage/1.")
+@click.option("--plan", "as_plan", is_flag=True, help="Write only a plan: SQL that may be run.")
 @click.option("--all", "everything", is_flag=True, help="A line for every conversation.")
 @click.option("--csv", "csv_path", type=click.Path(path_type=Path), help="Write a table as CSV.")
 @click.option("--parquet", "parquet_path", type=click.Path(path_type=Path), help="As Parquet.")
@@ -178,6 +179,7 @@ def triage(
     harnesses: tuple[str, ...],
     conversations: tuple[str, ...],
     as_json: bool,
+    as_plan: bool,
     everything: bool,
     csv_path: Path | None,
     parquet_path: Path | None,
@@ -188,6 +190,7 @@ def triage(
     one, or an ax.yaml. Without one, AX_EVENTLOG_DSN is read.
     """
     from axnb.evidence.load import LoadOptions
+    from axnb.plans import plan
     from axnb.report.tables import write_csv, write_parquet
     from axnb.report.terminal import render_triage
     from axnb.result import EXIT_CODES, to_json
@@ -198,12 +201,15 @@ def triage(
         options = LoadOptions(conversation=only, live=live, wal=wal)
         loaded = _load(case, sources, options)
         answer = _ask(case, ax_version, harnesses, loaded, conversations)
+        script = plan(case, answer).text if as_plan else ""
     if csv_path is not None:
         write_csv(answer, csv_path)
     if parquet_path is not None:
         write_parquet(answer, parquet_path)
     if as_json:
-        click.echo(to_json(answer.as_dict()))
+        click.echo(to_json(answer.as_dict() | ({"plan": script} if as_plan else {})))
+    elif as_plan:
+        click.echo(script, nl=False)
     else:
         click.echo(render_triage(answer, everything=everything, colour=_colour()))
     return EXIT_CODES[answer.verdict]
