@@ -160,10 +160,10 @@ def _terminal(
     G3 clears a pending execution only by COMPLETED under the same exec_id; every later generation
     ends a turn by FAILED as well, which is what happened (recorded answers of real servers).
     """
-    if any(row.position > _NUMBERS_END for row in left):
+    if any(row.position > _NUMBERS_END and _number(row) is None for row in left):
         raise NoChangeError("a row whose number is no number sorts after every row added.")
-    step = max((r.position for r in seen if -_NUMBERS_END <= r.position <= _NUMBERS_END), default=0)
-    step += 1
+    numbers = [number for row in seen if (number := _number(row)) is not None]
+    step = max(numbers, default=0) + 1
     if step > max_step:
         raise NoChangeError(f"no step is left after step {step - 1}: the column takes no more.")
     pending = next((row for row in reversed(left) if row.state == _PENDING), left[-1])
@@ -174,3 +174,10 @@ def _terminal(
         pending.conversation_id, STATES.index(f"STATE_{state}"), exec_id=pending.exec_id or ""
     )
     return Terminal(step, state, write(row, generation, step))
+
+
+def _number(row: LogRow) -> int | None:
+    """Where the row sorts among numbers; None if it does not."""
+    if row.position == row.step or abs(row.position) <= _NUMBERS_END:
+        return row.position
+    return None

@@ -52,5 +52,5 @@ class Dialect:
         return f'U&"{escaped}"'
 
 
-SQLITE = Dialect("sqlite", "SQLite", "cast(x'{}' as text)", 2**62 - 1)
+SQLITE = Dialect("sqlite", "SQLite", "cast(x'{}' as text)", 2**63 - 1)
 POSTGRES = Dialect("postgres", "PostgreSQL", "convert_from(decode('{}', 'hex'), 'UTF8')", 2**31 - 1)

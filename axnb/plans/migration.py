@@ -14,6 +14,7 @@ import duckdb
 from axnb.ax.versions import Generation
 from axnb.case.case import run_sql
 from axnb.plans.changes import NoChangeError
+from axnb.plans.literals import comment
 from axnb.text import count
 from axnb.triaging import SourceTriage
 
@@ -76,14 +77,14 @@ def find_migration(
         )
     _refuse_parts(source)
     values = {"source": source.name}
-    ((rows, size, last_step, irregular, executed, encoded, messages, steps),) = run_sql(
+    ((rows, size, last_step, irregular, where, executed, encoded, messages, steps),) = run_sql(
         session, "plans", "migration.sql", values
     )
     if irregular:
         raise NoChangeError(
-            f"{count(irregular, 'row')} of the log cannot stand in a table of "
-            f"{target.label} (keys that are lost, occur twice or are of another class): "
-            "quarantine them first."
+            f"{count(irregular, 'row')} of the log (conversation {comment(where, 40) or '?'}, …) "
+            f"cannot stand in a table of {target.label}: the key is lost, occurs twice or is of "
+            "another class. A person must move what is there first."
         )
     as_it_is = [
         (conversation_id, step)

@@ -11,7 +11,8 @@ stored as (
     join conversation_numbers n on n.source = e.source and n.conversation = e.conversation
     where e.source = $source
     union all
-    select conversation_id, step, key_text = 'text,integer,text' and visible and reason <> 'damaged',
+    select conversation_id, step,
+        starts_with(key_text, 'text,integer,') and reason not in ('damaged', 'no payload'),
         size, shape, false, false
     from rejects where source = $source
 )
@@ -21,6 +22,7 @@ select
     max(step) as last_step,
     count(*) filter (not coalesce(regular, false))
         + count(*) filter (regular) - count(distinct (conversation_id, step)) filter (regular) as irregular,
+    coalesce(min(conversation_id) filter (not coalesce(regular, false)), '') as irregular_one,
     count(*) filter (executed) as executed,
     count(*) filter (encoded) as encoded,
     coalesce(bool_or(shape in ('exec', 'G5', 'G6')), false) as has_messages,

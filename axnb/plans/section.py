@@ -36,7 +36,8 @@ class Section:
         if len(self.conversation_ids) > 3:
             whom = f"{count(len(self.conversation_ids), 'conversation')} ({names}, …)"
         why = f" ({', '.join(self.findings)})" if self.findings else ""
-        parts = [as_comment([f" {self.number}. {self.action}: {whom}{why}", *self.notes])]
+        title = f"-- {self.number}. {self.action}: {whom}{why}\n"
+        parts = [title, as_comment(self.notes)]
         if self.statements and self.waits:
             mark = f"--run {self.number}>"
             parts.append(as_comment(["Then enable it:", f"  sed 's/^{mark} //' FILE"]))
