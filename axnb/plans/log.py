@@ -16,7 +16,7 @@ from axnb.case.case import run_sql
 #: What a row's tail, taken as one large number, is divided by: 2 runs through half of all
 #: remainders, so no two digits of it weigh the same.
 MODULUS = 1_000_000_007
-TAIL_BYTES = 128
+TAIL_BYTES = 64
 
 #: What a generation takes for a configuration under harness_config.
 _CONFIG_KINDS = {"G3": "none", "G4": "text", "G8": "none"}
@@ -122,6 +122,7 @@ def read_rows(
             "generation": "G5" if generation.name == "G5b" else generation.name,
             "owner_key": generation.owner_key or "",
             "config_kind": _CONFIG_KINDS.get(generation.name, "object"),
+            "tail_digits": 2 * TAIL_BYTES,
         },
     )
     session.unregister("planned")

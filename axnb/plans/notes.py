@@ -82,48 +82,44 @@ def _moving(change: Change, asked: str) -> list[str]:
     return [sentence]
 
 
-def advice(c: ConversationTriage, target: Target) -> list[str]:
-    """What to do about a conversation where the store needs no change."""
-    generation, does = target.generation, {c.next.empty, c.next.input}
+def owner_advice(c: ConversationTriage, target: Target) -> list[str]:
+    """What to do where the server refuses the owner, and the store can change nothing about it."""
+    does = {c.next.empty, c.next.input}
     if "harness-missing" in does:
         return [
-            f"Register the harness {comment(c.next.harness or c.harness or '', 40)} in the ax.yaml "
-            "of this server: nothing in the store can help."
+            f"Register the harness {comment(c.harness or '', 40)} in the ax.yaml of this server: "
+            "nothing in the store can help."
         ]
     if "harness-changed" in does:
-        command = ax_command(generation, c.conversation_id, "--input", "TEXT", owner=c.harness)
+        command = ax_command(target.generation, c.conversation_id, "--input=TEXT", owner=c.harness)
         return ["Every request must name the owner, since it is not the default:", f"  {command}"]
-    if c.action == "do-not-touch":
-        return _hands_off(c, generation)
-    if c.action == "decide":
-        steps = ", ".join("?" if s is None else str(s) for s in c.question_steps) or "?"
-        return [f"A question waits for a person (step {steps}); answer it as the next input."]
-    if c.action.endswith("resume"):
-        return _resume(c, generation)
     return []
 
 
+def advice(c: ConversationTriage, target: Target) -> list[str]:
+    """What to do about a conversation where the store needs no change."""
+    sentences = _hands_off(c, target.generation)
+    if c.action == "decide":
+        steps = ", ".join("?" if s is None else str(s) for s in c.question_steps) or "?"
+        sentences.append(f"A question waits for a person (step {steps}): answer it as an input.")
+    elif c.action.endswith("resume") and not sentences:
+        sentences = _resume(c, target.generation)
+    return sentences or ["Send no request before a person has looked at it."]
+
+
 def _hands_off(c: ConversationTriage, generation: Generation) -> list[str]:
+    """What not to send to a server that does harm with an empty request, and what instead."""
     if "re-runs" in (c.next.empty, c.next.input):
-        sentences = [
-            f"Send no empty request (--resume): {generation.label} runs the agent again on the "
-            "whole history, and its effects may repeat."
-        ]
-        if c.next.input == "re-runs":
-            return [
-                *sentences,
-                "A new input does the same: start a new conversation instead.",
-            ]
-        return [*sentences, "A new input is safe: it starts an ordinary turn."]
-    if c.next.empty == "appends-then-fails":
-        sentences = [
-            f"Send no empty request (--resume): {generation.label} logs an input row and then "
-            "fails, and later generations find a turn without an end."
-        ]
-        if c.next.input == "ignores-pending":
-            return [*sentences, "A new input starts a new turn; nobody finishes the old one."]
-        return [*sentences, "A new input is safe: it starts an ordinary turn."]
-    return ["Send no request before a person has looked at it."]
+        harm = "runs the agent again on the whole history, and its effects may repeat"
+    elif c.next.empty == "appends-then-fails":
+        harm = "logs an input row and fails, and later generations find a turn without an end"
+    else:
+        return []
+    instead = {
+        "re-runs": "A new input does the same: go on in a new conversation.",
+        "ignores-pending": "A new input starts a new turn; nobody finishes the old one.",
+    }.get(c.next.input, "A new input is safe: it starts an ordinary turn.")
+    return [f"Send no empty request (--resume): {generation.label} {harm}.", instead]
 
 
 def _resume(c: ConversationTriage, generation: Generation) -> list[str]:
@@ -131,6 +127,8 @@ def _resume(c: ConversationTriage, generation: Generation) -> list[str]:
         return ["Nothing has to run again: the turn has its end."]
     command = ax_command(generation, c.conversation_id, "--resume")
     sentences = ["Restart the interrupted turn:", f"  {command}"]
+    if c.next.empty == "closes-unrun":
+        sentences.append("That closes it, and runs nothing.")
     if c.next.if_refused is not None:
         sentences.append(
             "If its harness refuses an empty start, this fails and changes nothing: then ask "

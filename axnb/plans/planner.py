@@ -14,7 +14,7 @@ from axnb.plans.changes import NoChangeError, find_change
 from axnb.plans.literals import POSTGRES, SQLITE, comment
 from axnb.plans.log import MODULUS, TAIL_BYTES, LogRow, read_rows
 from axnb.plans.migration import find_migration
-from axnb.plans.notes import advice, calls_to_read_back, describe
+from axnb.plans.notes import advice, calls_to_read_back, describe, owner_advice
 from axnb.plans.render import as_comment, render
 from axnb.plans.section import Plan, Section
 from axnb.text import count
@@ -148,7 +148,7 @@ class _Planner:
         try:
             change = find_change(rows, c.action, target, self.dialect.max_step)
         except NoChangeError as err:
-            told = advice(c, target) or [f"No statement helps: {err}"]
+            told = owner_advice(c, target) or [f"No statement helps: {err}"]
             return replace(section, notes=(*section.notes, *told))
         section = replace(section, waits=change.terminal is not None and bool(section.notes))
         notes = tuple(describe(change, c, target))

@@ -13,6 +13,7 @@ from axnb.ax.behaviour import Harness
 from axnb.ax.rows import Row
 from axnb.plans import Plan
 from axnb.testing.logs import LogBuilder, StoredRow, answer, call, say
+from axnb.testing.logs import ask as ask_a_person
 from axnb.triaging import ConversationTriage, Question, Triage
 from tests.plans.conftest import StoreOf
 from tests.plans.stores import SqliteStore, Store, apply, ask, changing, undo
@@ -415,7 +416,7 @@ def test_an_owner_that_every_request_must_name(store_of: StoreOf) -> None:
     log.turn("c", "hi")
     _, script = ask(store_of(log), Question("G5", (Harness("drill", True),)))
     assert changing(script) == []
-    assert "\n--   ax exec --conversation=c --harness=drill --input TEXT\n" in script.text
+    assert "\n--   ax exec --conversation=c --harness=drill --input=TEXT\n" in script.text
 
 
 # --- only words ----------------------------------------------------------------------------------
@@ -431,3 +432,40 @@ def test_a_conversation_that_can_be_resumed(store_of: StoreOf) -> None:
     before = store.rows()
     store.run(script.text)
     assert store.rows() == before
+
+
+@pytest.mark.parametrize(
+    ("generation", "state", "told"),
+    [
+        ("G3", "finished", "A new input is safe"),
+        ("G3", "interrupted", "A new input does the same"),
+        ("G4", "finished", "A new input is safe"),
+        ("G4", "interrupted", "A new input starts a new turn"),
+    ],
+)
+def test_servers_that_do_harm(
+    generation: str, state: str, told: str, store_of: StoreOf, tmp_path: Path
+) -> None:
+    """No statement, and no command that restarts anything."""
+    log = LogBuilder(generation)
+    log.turn("c", "hi", call("charge", {"n": 1}))
+    if state == "interrupted":
+        log.interrupted("c", "again")
+    log.turn("d", "hi", call("charge", {"n": 2}), answer({"ok": True}))
+    # The builder writes G3's execution_log into SQLite only.
+    store = (
+        SqliteStore(log.write_sqlite(tmp_path / "l.sqlite")) if log.executions else store_of(log)
+    )
+    _, script = ask(store, Question(generation, (Harness("antigravity", False),)), "c")
+    assert changing(script) == []
+    assert "Send no empty request (--resume)" in script.text
+    assert told in script.text
+    assert "--   ax" not in script.text
+
+
+def test_a_question_waits(store_of: StoreOf) -> None:
+    log = LogBuilder("G8")
+    log.turn("c", "hi", ask_a_person("Delete?"))
+    _, script = ask(store_of(log), _refusing("G8"))
+    assert "A question waits for a person (step 2)" in script.text
+    assert "Delete?" not in script.text
