@@ -80,18 +80,22 @@ class _Planner:
         )
         if not changing:
             return lines
-        run, undo = "psql -v ON_ERROR_STOP=1 -f FILE DSN", "sed -n 's/^--undo N> //p' FILE"
-        if self.dialect is SQLITE:
-            run = "sqlite3 -bail LOG < FILE"
-            undo = "sed -n '/^-- head$/,/^-- end of head$/p; s/^--undo N> //p' FILE"
-        return [
-            *lines,
+        is_sqlite = self.dialect is SQLITE
+        run = "sqlite3 -bail LOG < FILE" if is_sqlite else "psql -v ON_ERROR_STOP=1 -f FILE DSN"
+        head = "/^-- head$/,/^-- end of head$/p; " if is_sqlite else ""
+        lines += [
             "Stop every AX server on this log and keep a copy of it. Then run it:",
             f"  {run}",
-            "A check that fails stops it: the log has moved on, so triage again. The undo of "
-            "section N:",
-            f"  {undo}",
+            "A check that fails stops it: the log has moved on, so triage again.",
+            "The statements that undo section N:",
+            f"  sed -n '{head}s/^--undo N> //p' FILE",
         ]
+        if waiting:
+            lines += [
+                "Those of a section N that waits, once a person has read its calls back:",
+                f"  sed -n '{head}s/^--run N> //p' FILE",
+            ]
+        return lines
 
     def sections(self, session: duckdb.DuckDBPyConnection) -> Iterator[Section]:
         """The sections in order; a migration stands alone, since it changes every row."""
@@ -128,6 +132,7 @@ class _Planner:
             f"Writes all {count(migration.rows, 'row')} in the words of {asked} into a new table; "
             "the old one stays as conversation_log_before_migration.",
             *migration.losses,
+            *(["Needs SQLite 3.38 or later."] if self.dialect is SQLITE else []),
             f"Triage again afterwards: what was interrupted still is{more}.",
             "When the undo is no longer needed: drop table conversation_log_before_migration.",
         )

@@ -40,7 +40,7 @@ class Section:
         parts = [title, as_comment(self.notes)]
         if self.statements and self.waits:
             mark = f"--run {self.number}>"
-            parts.append(as_comment(["Then enable it:", f"  sed 's/^{mark} //' FILE"]))
+            parts.append(as_comment([f"Then run the lines marked {mark} as said at the top."]))
             parts.append(put_off(self.statements, mark))
         else:
             parts.append(self.statements)

@@ -83,8 +83,11 @@ def test_what_waits_and_what_undoes_stands_as_comments(store_of: StoreOf) -> Non
 # --- clients -------------------------------------------------------------------------------------
 
 
-def _undo_by_sed(script: Path, number: int, expression: str) -> str:
-    command = ["sed", "-n", expression.replace("N>", f"{number}>"), str(script)]
+def _by_sed(file: Path, what: str, number: int) -> str:
+    """Statements that the plan itself says how to print."""
+    told = re.search(rf"sed -n '(.*s/\^--{what} N> //p)' FILE", file.read_text())
+    assert told is not None
+    command = ["sed", "-n", told[1].replace("N>", f"{number}>"), str(file)]
     return subprocess.run(command, capture_output=True, check=True, text=True).stdout
 
 
@@ -98,10 +101,11 @@ def test_the_shell_of_sqlite(tmp_path: Path) -> None:
     assert len(store.rows()) == len(before)  # one row moved, one added
     file = tmp_path / "plan.sql"
     file.write_text(script.text)
-    expression = re.search(r"sed -n '(.*)' FILE", script.preface)
-    assert expression is not None
-    for section in reversed([s for s in changing(script) if not s.waits]):
-        undone = store.shell(_undo_by_sed(file, section.number, expression[1]), "-bail")
+    (waiting,) = [s for s in changing(script) if s.waits]
+    assert store.shell(_by_sed(file, "run", waiting.number), "-bail").returncode == 0
+    assert len(store.rows()) == len(before) + 1
+    for section in reversed(changing(script)):
+        undone = store.shell(_by_sed(file, "undo", section.number), "-bail")
         assert (undone.returncode, undone.stderr) == (0, b"")
     assert store.rows() == before
 
@@ -158,7 +162,7 @@ def test_psql(postgres: PostgresServer, tmp_path: Path) -> None:
     assert "axnb: the log is not as it was read" in again.stderr
     for section in reversed([s for s in changing(script) if not s.waits]):
         undone = tmp_path / "undo.sql"
-        undone.write_text(_undo_by_sed(file, section.number, "s/^--undo N> //p"))
+        undone.write_text(_by_sed(file, "undo", section.number))
         assert run(undone).returncode == 0
     assert store.rows() == before
 
