@@ -208,6 +208,7 @@ def _ask(
 @_ask_options
 @click.option("--conversation", "conversations", multiple=True, metavar="ID", help="Only this one.")
 @click.option("--json", "as_json", is_flag=True, help="Write axnb.triage/1.")
+@click.option("--plan", "as_plan", is_flag=True, help="Write only a plan: SQL that may be run.")
 @click.option("--all", "everything", is_flag=True, help="A line for every conversation.")
 @click.option("--csv", "csv_path", type=click.Path(path_type=Path), help="Write a table as CSV.")
 @click.option("--parquet", "parquet_path", type=click.Path(path_type=Path), help="As Parquet.")
@@ -224,6 +225,7 @@ def triage(
     expected: tuple[str, ...],
     conversations: tuple[str, ...],
     as_json: bool,
+    as_plan: bool,
     everything: bool,
     csv_path: Path | None,
     parquet_path: Path | None,
@@ -234,6 +236,7 @@ def triage(
     one, or an ax.yaml. Without one, AX_EVENTLOG_DSN is read.
     """
     from axnb.evidence.load import LoadOptions
+    from axnb.plans import plan
     from axnb.report.tables import write_csv, write_parquet
     from axnb.report.terminal import render_triage
     from axnb.result import EXIT_CODES, to_json
@@ -245,12 +248,15 @@ def triage(
         loaded = _load(case, sources, options)
         loaded = _load_witnesses(case, loaded, clients, server_logs)
         answer = _ask(case, ax_version, harnesses, loaded, conversations, expected)
+        script = plan(case, answer).text if as_plan else ""
     if csv_path is not None:
         write_csv(answer, csv_path)
     if parquet_path is not None:
         write_parquet(answer, parquet_path)
     if as_json:
-        click.echo(to_json(answer.as_dict()))
+        click.echo(to_json(answer.as_dict() | ({"plan": script} if as_plan else {})))
+    elif as_plan:
+        click.echo(script, nl=False)
     else:
         text = render_triage(answer, everything=everything, colour=_colour(), case_path=case_path)
         click.echo(text)
