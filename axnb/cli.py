@@ -248,7 +248,7 @@ def triage(
         loaded = _load(case, sources, options)
         loaded = _load_witnesses(case, loaded, clients, server_logs)
         answer = _ask(case, ax_version, harnesses, loaded, conversations, expected)
-        script = plan(case, answer).text if as_plan else ""
+        script = plan(case, answer, ready=conversations).text if as_plan else ""
     if csv_path is not None:
         write_csv(answer, csv_path)
     if parquet_path is not None:

@@ -98,7 +98,7 @@ def find_migration(
         rows=rows,
         size=size,
         last_step=last_step,
-        old_column=source.column,
+        old_column=source.column or "",
         new_column=target.step_column,
         numbered=not to_steps,
         content_key=target.content_key,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 
 from axnb.ax.behaviour import Target
 from axnb.ax.versions import Generation
 from axnb.plans.changes import Change
 from axnb.plans.literals import comment, is_plain
 from axnb.text import count
-from axnb.triaging import ConversationTriage, UnresolvedCall
+from axnb.triaging import ConversationTriage
 
 #: Generations whose client is `ax exec`; later ones take the same options without it.
 _EXEC = ("G3", "G4", "G5", "G5b")
@@ -29,16 +28,20 @@ def ax_command(
     return " ".join(map(shlex.quote, (*words, *options)))
 
 
-def calls_to_read_back(calls: Sequence[UnresolvedCall]) -> list[str]:
-    """The calls whose outcome a person must read back, a line each."""
+def to_read_back(c: ConversationTriage) -> list[str]:
+    """What a person must read back before the conversation goes on, a line each."""
     lines = []
-    for call in calls:
+    for call in c.unresolved:
         if not call.consequential:
             continue
         step = "?" if call.step is None else str(call.step)
         tool = comment(call.tool, 40) or "(no name)"
         lines.append(f"  {tool}  {comment(call.operation_id or '(no id)', 60)}  step {step}")
-    return ["Read back from the tool's own system whether this happened:", *lines] if lines else []
+    if lines:
+        return ["Read back from the tool's own system whether this happened:", *lines]
+    if c.action.startswith("read-back"):
+        return ["Rows are missing here: read back what the tools did in them."]
+    return []
 
 
 def describe(change: Change, c: ConversationTriage, target: Target) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from axnb.plans.changes import NoChangeError, find_change
 from axnb.plans.literals import POSTGRES, SQLITE, comment
 from axnb.plans.log import MODULUS, TAIL_BYTES, LogRow, read_rows
 from axnb.plans.migration import find_migration
-from axnb.plans.notes import advice, calls_to_read_back, describe, owner_advice
+from axnb.plans.notes import advice, describe, owner_advice, to_read_back
 from axnb.plans.render import as_comment, render
 from axnb.plans.section import Plan, Section
 from axnb.text import count
@@ -27,15 +27,17 @@ _CHANGES = ("quarantine", "name-owner", "unblock", "read-back-then-unblock")
 _MIGRATED = ("AX141", "AX142")
 
 
-def plan(case: Case, triage: Triage) -> Plan:
+def plan(case: Case, triage: Triage, ready: Collection[str] = ()) -> Plan:
     """The plan for what a triage advises.
 
-    Raises UsageError if it is about more than one source: a plan is for one store.
+    Of the conversations in `ready` a person has read the calls back: their statements can run as
+    they stand, where those of others wait as comments. Raises UsageError if the triage is about
+    more than one log: a plan is for one store.
     """
-    if len(triage.sources) != 1:
+    logs = [source for source in triage.sources if source.is_log]
+    if len(logs) != 1:
         raise UsageError("a plan is for one log: name one source.")
-    (source,) = triage.sources
-    planner = _Planner(triage, source)
+    planner = _Planner(triage, logs[0], ready)
     with case.reading() as session:
         sections = tuple(planner.sections(session))
     changing = [section for section in sections if section.statements]
@@ -55,8 +57,9 @@ def plan(case: Case, triage: Triage) -> Plan:
 class _Planner:
     """Makes the sections of one source."""
 
-    def __init__(self, triage: Triage, source: SourceTriage) -> None:
+    def __init__(self, triage: Triage, source: SourceTriage, ready: Collection[str]) -> None:
         self._triage = triage
+        self._ready = ready
         self._source = source
         self._asked = triage.target.generation
         self.dialect = POSTGRES if source.locator.startswith("postgresql://") else SQLITE
@@ -146,7 +149,7 @@ class _Planner:
             conversation_ids=(c.conversation_id,),
             action=c.action,
             findings=c.findings,
-            notes=tuple(calls_to_read_back(c.unresolved)),
+            notes=tuple(to_read_back(c)),
         )
         if c.action not in _CHANGES:
             return replace(section, notes=(*section.notes, *advice(c, target)))
@@ -155,7 +158,8 @@ class _Planner:
         except NoChangeError as err:
             told = owner_advice(c, target) or [f"No statement helps: {err}"]
             return replace(section, notes=(*section.notes, *told))
-        section = replace(section, waits=change.terminal is not None and bool(section.notes))
+        waits = change.terminal is not None and bool(section.notes)
+        section = replace(section, waits=waits and c.conversation_id not in self._ready)
         notes = tuple(describe(change, c, target))
         return self._filled(section, notes, "conversation", change=change)
 
