@@ -7,6 +7,17 @@
 -- unanswered. Calls that a person declined, or has not allowed yet, do not count. The witness is the
 -- calls without a result.
 with
+doubtful as (
+    select source, conversation_id, turn
+    from tool_calls
+    group by source, conversation_id, turn
+    having count(result_position) between 1 and count(*) - 1
+),
+calls as (
+    select k.*
+    from tool_calls k
+    semi join doubtful d on d.source = k.source and d.conversation_id = k.conversation_id and d.turn = k.turn
+),
 batched as (
     -- Calls are open together if no result stands between them.
     select
@@ -18,11 +29,11 @@ batched as (
     from (
         select source, conversation_id, turn, call_position as place, null as answered,
             call_step, call_position, call_row, part, result_position
-        from tool_calls
+        from calls
         where outcome not in ('declined', 'awaiting-decision')
         union all
         select source, conversation_id, turn, result_position, 1, null, null, null, null, null
-        from tool_calls
+        from calls
         where result_position is not null
     )
 )

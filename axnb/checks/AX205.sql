@@ -12,7 +12,13 @@ turned as (
         arg_min(struct_pack(step := call_step, "row" := call_row), call_position) as first,
         min(call_position) as position
     from tool_calls
-    where call_id <> ''
+    where (source, conversation_id, call_id) in (
+        select (source, conversation_id, call_id)
+        from tool_calls
+        where call_id <> ''
+        group by source, conversation_id, call_id
+        having min(turn) < max(turn)
+    )
     group by source, conversation_id, call_id, turn
 ),
 uses as (
@@ -20,7 +26,6 @@ uses as (
         min(struct_pack(p := position, c := call_id)) as place
     from turned
     group by source, conversation_id, call_id
-    having count(*) > 1
 ),
 reused as (
     select source, conversation_id, count(*) as ids, arg_min(call_id, place) as call_id,
