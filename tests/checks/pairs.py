@@ -16,7 +16,7 @@ from axnb.loading import load, load_witnesses
 from axnb.result import Finding
 from axnb.settings import Settings, Tool
 from axnb.testing.logs import LogBuilder, StoredRow, answer, call, say
-from axnb.triaging import Expectation, Question, triage
+from axnb.triaging import Expectation, Question, Triage, triage
 
 #: conversation, step, steps of the witness
 Found = tuple[str | None, int | None, list[int | None]]
@@ -85,10 +85,15 @@ def evidence(made: LogBuilder | Evidence) -> Evidence:
 
 @dataclass(frozen=True)
 class Looked:
-    """What a triage found, and (class, conversation, step) of what the case keeps of it."""
+    """What a triage says, and (class, conversation, step) of the findings that the case keeps."""
 
-    findings: tuple[Finding, ...]
+    triage: Triage
     kept: list[tuple[str, str | None, int | None]]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found."""
+        return self.triage.findings
 
 
 _KEPT = """
@@ -97,9 +102,14 @@ _KEPT = """
 """
 
 
+def triage_of(made: LogBuilder | Evidence, asked: str | None = None) -> Triage:
+    """What a triage says of a log and of what stands beside it."""
+    return _look(evidence(made), asked).triage
+
+
 def findings(made: LogBuilder | Evidence, asked: str | None = None) -> tuple[Finding, ...]:
     """All findings of a triage."""
-    return _look(evidence(made), asked).findings
+    return triage_of(made, asked).findings
 
 
 @cache
@@ -111,7 +121,7 @@ def look(make: Make, asked: str | None) -> Looked:
 def _look(made: Evidence, asked: str | None) -> Looked:
     with tempfile.TemporaryDirectory() as folder, Case(settings=made.settings) as case:
         made.load(case, Path(folder))
-        return Looked(triage(case, made.question(asked)).findings, case.rows(_KEPT))
+        return Looked(triage(case, made.question(asked)), case.rows(_KEPT))
 
 
 def seen(found: tuple[Finding, ...], identity: str) -> list[Found]:
