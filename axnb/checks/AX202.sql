@@ -4,8 +4,9 @@
 --
 -- Calls that were open together, and only some of them have a result. The others may have run as
 -- well. Where ids do not tell which result belongs to which call, it cannot be told which call went
--- unanswered. Calls that a person declined, or has not allowed yet, do not count. The witness is the
--- calls without a result.
+-- unanswered. Calls that a person declined, or has not allowed yet, do not count, and none is told
+-- where only tools that change nothing (axnb.toml) were left without a result. The witness is the calls
+-- without a result.
 with
 doubtful as (
     select source, conversation_id, turn
@@ -28,11 +29,11 @@ batched as (
         ) as batch
     from (
         select source, conversation_id, turn, call_position as place, null as answered,
-            call_step, call_position, call_row, part, result_position
+            call_step, call_position, call_row, part, result_position, consequential
         from calls
         where outcome not in ('declined', 'awaiting-decision')
         union all
-        select source, conversation_id, turn, result_position, 1, null, null, null, null, null
+        select source, conversation_id, turn, result_position, 1, null, null, null, null, null, null
         from calls
         where result_position is not null
     )
@@ -49,4 +50,4 @@ from batched b
 left join event_rows e on e.source = b.source and e."row" = b.call_row and b.result_position is null
 where b.answered is null
 group by b.source, b.conversation_id, b.turn, b.batch
-having count(b.result_position) > 0 and count(*) > count(b.result_position)
+having count(b.result_position) > 0 and count(*) filter (b.result_position is null and b.consequential) > 0

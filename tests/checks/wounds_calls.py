@@ -76,7 +76,10 @@ PAIRS: dict[str, list[Pair]] = {
         Pair(
             _turn(_charge("", n=1), _charge("", n=2), _answer("")),
             [("c", 3, [3])],
-            _turn(_charge("a"), _answer("a"), _charge("b")),
+            beside(
+                _turn(_charge("", n=1), _charge("", n=2), _answer("")),
+                tools=(Tool("charge", None, consequential=False),),
+            ),
         ),
         Pair(
             _turn(*(_charge(name, n=name) for name in "abcd"), _answer("c")),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from axnb.ax.rows import Part, Row
+from axnb.settings import Tool
 from axnb.testing.logs import LogBuilder, StoredRow, answer, ask, call, decide, say
-from tests.checks.pairs import Make, Pair, changed, healthy, store, talk
+from tests.checks.pairs import Make, Pair, beside, changed, healthy, store, talk
 
 
 def interrupted() -> LogBuilder:
@@ -158,6 +159,11 @@ PAIRS: dict[str, list[Pair]] = {
     "AX113": [
         Pair(_unanswered(ends=True), [("c", 3, [3])], _unanswered(ends=False)),
         Pair(_two_unanswered, [("c", 3, [3, 4])], _silent),
+        Pair(
+            _two_unanswered,
+            [("c", 3, [3, 4])],
+            beside(_two_unanswered, tools=(Tool("charge", consequential=False),)),
+        ),
     ],
     "AX114": [Pair(healthy, [(None, None, [])], _only_interrupted)],
     "AX116": [
