@@ -141,20 +141,31 @@ def _load(
     case: Case,
     sources: Sequence[str],
     options: LoadOptions,
-    clients: Sequence[Path] = (),
-    server_logs: Sequence[Path] = (),
     *,
     may_reuse: bool = True,
 ) -> Loaded:
-    """Load the sources, or reuse what the case holds if none is named; then their witnesses."""
-    from axnb.loading import Loaded, load, load_witnesses
+    """Load the sources, or reuse what the case holds if none is named."""
+    from axnb.loading import Loaded, load
 
-    reuses = not sources and may_reuse and case.path is not None and case.path.exists()
-    loaded = Loaded() if reuses else load(case, sources, options, _progress())
-    skipped = (*loaded.skipped, *load_witnesses(case, clients, server_logs))
-    for sentence in skipped:
+    if not sources and may_reuse and case.path is not None and case.path.exists():
+        return Loaded()
+    return _told(load(case, sources, options, _progress()))
+
+
+def _load_witnesses(
+    case: Case, loaded: Loaded, clients: Sequence[Path], server_logs: Sequence[Path]
+) -> Loaded:
+    """Load what stands beside the logs."""
+    from axnb.loading import Loaded, load_witnesses
+
+    beside = _told(Loaded(skipped=load_witnesses(case, clients, server_logs)))
+    return Loaded(loaded.harnesses, (*loaded.skipped, *beside.skipped))
+
+
+def _told(loaded: Loaded) -> Loaded:
+    for sentence in loaded.skipped:
         _say(f"axnb: {sentence}")
-    return Loaded(loaded.harnesses, skipped)
+    return loaded
 
 
 def _progress() -> Callable[[int], None] | None:
@@ -197,6 +208,7 @@ def _ask(
 @_ask_options
 @click.option("--conversation", "conversations", multiple=True, metavar="ID", help="Only this one.")
 @click.option("--json", "as_json", is_flag=True, help="Write axnb.triage/1.")
+@click.option("--plan", "as_plan", is_flag=True, help="Write only a plan: SQL that may be run.")
 @click.option("--all", "everything", is_flag=True, help="A line for every conversation.")
 @click.option("--csv", "csv_path", type=click.Path(path_type=Path), help="Write a table as CSV.")
 @click.option("--parquet", "parquet_path", type=click.Path(path_type=Path), help="As Parquet.")
@@ -213,6 +225,7 @@ def triage(
     expected: tuple[str, ...],
     conversations: tuple[str, ...],
     as_json: bool,
+    as_plan: bool,
     everything: bool,
     csv_path: Path | None,
     parquet_path: Path | None,
@@ -223,6 +236,7 @@ def triage(
     one, or an ax.yaml. Without one, AX_EVENTLOG_DSN is read.
     """
     from axnb.evidence.load import LoadOptions
+    from axnb.plans import plan
     from axnb.report.tables import write_csv, write_parquet
     from axnb.report.terminal import render_triage
     from axnb.result import EXIT_CODES, to_json
@@ -231,16 +245,21 @@ def triage(
         # One conversation of a private case is all that needs to be read.
         only = conversations[0] if len(conversations) == 1 and case.path is None else None
         options = LoadOptions(conversation=only, live=live, wal=wal)
-        loaded = _load(case, sources, options, clients, server_logs)
+        loaded = _load(case, sources, options)
+        loaded = _load_witnesses(case, loaded, clients, server_logs)
         answer = _ask(case, ax_version, harnesses, loaded, conversations, expected)
+        script = plan(case, answer, ready=conversations).text if as_plan else ""
     if csv_path is not None:
         write_csv(answer, csv_path)
     if parquet_path is not None:
         write_parquet(answer, parquet_path)
     if as_json:
-        click.echo(to_json(answer.as_dict()))
+        click.echo(to_json(answer.as_dict() | ({"plan": script} if as_plan else {})))
+    elif as_plan:
+        click.echo(script, nl=False)
     else:
-        click.echo(render_triage(answer, everything=everything, colour=_colour()))
+        text = render_triage(answer, everything=everything, colour=_colour(), case_path=case_path)
+        click.echo(text)
     return EXIT_CODES[answer.verdict]
 
 
@@ -287,7 +306,10 @@ def load(
 @_case_option
 @click.option("--settings", type=click.Path(path_type=Path), help="Read this axnb.toml.")
 @_ask_options
-@click.option("--reveal", is_flag=True, help="Show payloads: at most 4,096 characters each.")
+@click.option(
+    "--reveal", is_flag=True, help="Show payloads, at most 4 KiB of each; the case records it."
+)
+@click.option("--all", "everything", is_flag=True, help="Every row of a long conversation.")
 def show(
     source: str,
     conversation: str,
@@ -299,18 +321,35 @@ def show(
     server_logs: tuple[Path, ...],
     expected: tuple[str, ...],
     reveal: bool,
+    everything: bool,
 ) -> int:
-    """Show one conversation, a line a part; payloads stay hidden unless you ask."""
+    """Show one conversation, a line a part; payloads stay hidden unless you ask.
+
+    With --case, what the case holds of SOURCE is shown as it was loaded; there SOURCE may be the
+    name that it has in the case, such as log.
+    """
     from axnb.evidence.load import LoadOptions
+    from axnb.loading import held
     from axnb.report.conversation import render_conversation
+    from axnb.report.reveal import record
     from axnb.result import EXIT_CODES
 
     with _open_case(case_path, settings) as case:
         only = conversation if case.path is None else None
-        options = LoadOptions(conversation=only)
-        loaded = _load(case, [source], options, clients, server_logs)
-        answer = _ask(case, ax_version, harnesses, loaded, [conversation], expected)
-        click.echo(render_conversation(case, answer, conversation, reveal=reveal))
+        loaded = held(case, source) or _load(case, [source], LoadOptions(conversation=only))
+        loaded = _load_witnesses(case, loaded, clients, server_logs)
+        # One session around both: what the first has read of the file, the second need not.
+        with case.reading():
+            answer = _ask(case, ax_version, harnesses, loaded, [conversation], expected)
+            shown = render_conversation(
+                case, answer, conversation, reveal=reveal, everything=everything
+            )
+        recorded = record(case, conversation, shown.revealed) if reveal else None
+    if recorded is not None:
+        _say("axnb: without --case the reveal is recorded in the output alone.")
+    click.echo(shown.text)
+    if recorded is not None:
+        click.echo(recorded)
     return EXIT_CODES[answer.verdict]
 
 

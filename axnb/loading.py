@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 
 from axnb.ax.behaviour import Harness
-from axnb.case.case import Case
-from axnb.checks.registry import checks, run_checks
+from axnb.case.case import Case, ask
+from axnb.checks.kept import keep_findings
 from axnb.errors import SourceError, UsageError
 from axnb.evidence.load import LoadOptions, load_log
 from axnb.evidence.locators import Located, locate
@@ -47,13 +47,36 @@ def load(
     errors: list[SourceError] = []
     for found in located:
         try:
-            load_log(case, found.log, options, progress, after=_keep_findings)
+            load_log(case, found.log, options, progress, after=_find)
         except SourceError as err:
             errors.append(err)
     skipped = tuple(str(err) for err in errors)
     if len(errors) == len(located):
         raise errors[0] if len(errors) == 1 else SourceError(" ".join(skipped))
     return Loaded(next((f.harnesses for f in located if f.harnesses), ()), skipped)
+
+
+def _find(session: duckdb.DuckDBPyConnection, source: str) -> None:
+    """What is odd about the rows of a new source, and what the checks find in the case with it."""
+    look_again(session, source)
+    keep_findings(session)
+
+
+def held(case: Case, source: str) -> Loaded | None:
+    """What a case file holds of a source already, named as for `load` or as in the case.
+
+    None if it holds nothing of it. The source itself is not looked at.
+    """
+    if case.path is None or not case.path.exists():
+        return None
+    with case.reading() as session:
+        known = {found["name"]: found["locator"] for found in ask(session, "sources")}
+    if source in known and not Path(source).exists():
+        return Loaded()
+    located = locate(source, case.settings.environment)
+    if any(located.log.is_at(locator) for locator in known.values()):
+        return Loaded(located.harnesses or ())
+    return None
 
 
 def load_witnesses(
@@ -70,11 +93,3 @@ def load_witnesses(
         except SourceError as err:
             skipped.append(str(err))
     return tuple(skipped)
-
-
-def _keep_findings(session: duckdb.DuckDBPyConnection, source: str) -> None:
-    """Findings that need no server to be asked go into the case with their source."""
-    look_again(session, source)
-    run_checks(session, [check for check in checks() if not check.needs])
-    session.execute("insert into findings select * from found where source = ?", [source])
-    session.execute("drop table found")

@@ -61,6 +61,29 @@ def pad(text: str, width: int) -> str:
     return text + " " * (width - columns(text))
 
 
+def wrap(text: str, width: int) -> list[str]:
+    """`text` in lines of at most `width` columns, broken at spaces where there are some."""
+    lines = [""]
+    for word in text.split(" "):
+        joined = f"{lines[-1]} {word}" if lines[-1] else word
+        if columns(joined) <= width:
+            lines[-1] = joined
+            continue
+        head, *rest = fold(word, width)
+        lines = [*lines, head, *rest] if lines[-1] else [head, *rest]
+    return lines
+
+
+def fold(text: str, width: int) -> list[str]:
+    """`text` in pieces of at most `width` columns that put together are the same again."""
+    pieces = []
+    while columns(text) > width:
+        piece = cut(text[:width], width) or text[0]
+        pieces.append(piece)
+        text = text[len(piece) :]
+    return [*pieces, text]
+
+
 def cell(text: str) -> str:
     """A text cell that no spreadsheet takes for a formula."""
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text

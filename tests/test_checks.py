@@ -25,6 +25,8 @@ from axnb.result import Finding
 from axnb.settings import Settings
 from axnb.testing.logs import LogBuilder, StoredRow, answer, ask, call, decide, say, think
 from axnb.triaging import Expectation, Question, triage
+from tests import ax_logs
+from tests.ax_logs import RealLog
 
 # --- wounds --------------------------------------------------------------------------------------
 
@@ -269,6 +271,47 @@ def test_what_needs_no_server_is_kept_in_the_case(check: Any, case: Case, tmp_pa
     load(case, [str(pair.wounded().write_sqlite(tmp_path / "log.sqlite"))])
     found = case.rows("select conversation_id, step from findings where id = ?", [check.id])
     assert found == [(conversation, step) for conversation, step, _ in pair.found]
+
+
+@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
+def test_what_is_kept_is_what_would_be_found(log: RealLog, tmp_path: Path) -> None:
+    """A case of other checks, or one that was filled without them, is looked at anew."""
+    kept, stale = Case(tmp_path / "kept", Settings()), Case(tmp_path / "stale", Settings())
+    for case in (kept, stale):
+        load(case, [str(log.sqlite)])
+    with stale.writing() as session:
+        session.execute("delete from findings")
+        session.execute("update meta set value = 'other checks' where name = 'findings'")
+        session.execute("delete from meta where name = 'digest key'")
+    questions = [Question(target.split()[0]) for target in log.truth["targets"]]
+    for question in {question.ax_version: question for question in questions}.values():
+        assert triage(kept, question) == triage(stale, question)
+
+
+@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
+def test_a_named_conversation_is_judged_as_among_all(log: RealLog) -> None:
+    with Case(settings=Settings()) as case:
+        load(case, [str(log.sqlite)])
+        whole = triage(case)
+        ids = [c.conversation_id for c in whole.conversations]
+        for chosen in [*([name] for name in ids[::7]), ids[::3]]:
+            named = triage(case, None, chosen)
+            assert named.conversations == tuple(
+                c for c in whole.conversations if c.conversation_id in chosen
+            )
+            assert named.findings == tuple(
+                f for f in whole.findings if f.conversation_id in (None, *chosen)
+            )
+
+
+def test_a_second_source_is_looked_at_with_the_first(case: Case, tmp_path: Path) -> None:
+    load(case, [str(_interrupted().write_sqlite(tmp_path / "a.sqlite"))])
+    first = triage(case).findings
+    load(case, [str(_unanswered().write_sqlite(tmp_path / "b.sqlite"))])
+    found = triage(case).findings
+    assert {(f.id, f.source) for f in found} == {("AX110", "log"), ("AX203", "log-2")}
+    assert found[0].witness[0].step == first[0].witness[0].step
+    assert found[0].witness[0].digest != first[0].witness[0].digest, "the key is of all sources"
 
 
 def test_a_witness_is_known_by_a_keyed_digest() -> None:

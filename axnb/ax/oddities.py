@@ -1,4 +1,4 @@
-"""What is odd about a row that AX decodes: what it drops from it, and what other readers stumble on.
+"""What is odd about a row that AX decodes: what it drops, and what other readers stumble on.
 
 AX reads such a row without a word, so nothing here makes a conversation unreadable. It is what a
 migration, a ledger or another program reads otherwise than AX does.
@@ -66,9 +66,7 @@ def oddities(
     return [*_of_key(reading, conversation_id, step), *_dropped(reading.event), *_walk(tree)]
 
 
-def _of_key(
-    reading: Reading, conversation_id: str | None, step: int | None
-) -> Iterator[Oddity]:
+def _of_key(reading: Reading, conversation_id: str | None, step: int | None) -> Iterator[Oddity]:
     event, generation = reading.event, GENERATIONS[reading.generation]
     if conversation_id is not None and event.get("conversation_id") != conversation_id:
         yield Oddity("other-id", "$.conversation_id")
@@ -91,7 +89,9 @@ def _dropped(event: dict[str, Any]) -> Iterator[Oddity]:
         message, path = stack.pop()
         for name, value in message.items():
             if name == DROPPED:
-                yield from (Oddity("dropped-field", f"{path}.{_key(key)}"[:_MAX_PATH]) for key in value)
+                yield from (
+                    Oddity("dropped-field", f"{path}.{_key(key)}"[:_MAX_PATH]) for key in value
+                )
             elif isinstance(value, dict):
                 stack.append((value, f"{path}.{name}"))
             elif isinstance(value, list) and not isinstance(value, Members):

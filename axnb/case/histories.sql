@@ -2,8 +2,14 @@
 -- ax/behaviour. What it drops from a row of the fast path follows from the row's shape; rows of the
 -- careful path were decoded with every generation's own schema.
 -- Parameters: $generation (one a schema), $owner_key, $content_key, $config_kind (none, text or
--- object: what it takes for a configuration under harness_config).
+-- object: what it takes for a configuration under harness_config), $ids of conversations or NULL for
+-- all. Numbers are compared before anything else, so that of a few conversations only their own
+-- blocks are read; other conversations may come along where several sources are in the case.
 with
+asked as (
+    select conversation from conversation_numbers
+    where conversation_id in (select unnest($ids::varchar[]))
+),
 decoded as (
     select
         source, conversation, position, "row", visible,
@@ -17,20 +23,23 @@ decoded as (
         case when (shape in ('exec', 'G5', 'G6')) = ($content_key = 'messages')
             then content_count else 0 end as decoded,
         content_count as stored
-    from event_rows where fast
+    from event_rows
+    where fast and ($ids::varchar[] is null or conversation in (select conversation from asked))
     union all
     select
         k.source, k.conversation, k.position, k."row", k.visible,
         r.readable, r.state, nullif(r.owner, ''), nullif(r.exec_id, ''), r.content_count, k.stored
     from (
         select source, conversation, position, "row", visible, content_count as stored
-        from event_rows where not fast
+        from event_rows
+        where not fast and ($ids::varchar[] is null or conversation in (select conversation from asked))
         union all
         -- What an undecodable row holds is what the generation sees that decodes most of it.
         select j.source, n.conversation, j.position, j."row", j.visible, max(r.content_count)
         from rejects j
         join readings r on r.source = j.source and r."row" = j."row"
         join conversation_numbers n on n.source = j.source and n.conversation_id = j.conversation_id
+        where $ids::varchar[] is null or j.conversation_id in (select unnest($ids::varchar[]))
         group by all
     ) k
     join readings r on r.source = k.source and r."row" = k."row" and r.generation = $generation
@@ -89,4 +98,5 @@ left join told t on t.source = n.source and t.conversation = n.conversation
 left join completed done on done.source = n.source and done.conversation = n.conversation
 left join executed e on e.source = c.source and e.exec_id = t.pending.e
 left join asking a on a.source = c.source and a.conversation_id = c.conversation_id
+where $ids::varchar[] is null or c.conversation_id in (select unnest($ids::varchar[]))
 order by c.source, c.conversation_id;

@@ -308,6 +308,13 @@ create table if not exists conversations (
     content_count bigint not null
 );
 
+-- A harness that rows of a source name as an owner.
+create table if not exists owners (
+    source varchar not null,
+    harness_id varchar not null,
+    first_row bigint not null         -- the row that names it first
+);
+
 -- An output that a client was sent, as its transcript tells.
 create table if not exists client_outputs (
     source varchar not null,
@@ -339,6 +346,15 @@ create table if not exists findings (
     step bigint,
     sentence varchar not null,
     witness struct(step bigint, digest varchar)[] not null
+);
+
+-- When somebody had payloads shown. Loading a source again leaves these rows alone.
+create table if not exists reveals (
+    "at" timestamp not null,          -- UTC
+    who varchar not null,             -- the operating system's name of the user
+    source varchar not null,
+    conversation_id varchar not null,
+    parts bigint not null             -- payloads that were shown
 );
 
 -- Harnesses that log calls and, anywhere in the source, no result. Calls that a person has not

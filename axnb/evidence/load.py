@@ -46,6 +46,7 @@ _TABLES = (
     "tool_calls",
     "orphan_results",
     "conversations",
+    "owners",
     "findings",
     "sources",
 )
@@ -148,6 +149,8 @@ class _NoJsonError(Exception):
 def _forget(session: duckdb.DuckDBPyConnection, source: str) -> None:
     for table in _TABLES:
         session.execute(f"delete from {table} where source = ?", [source])
+    # What was made of all sources together is not true of others.
+    session.execute("delete from meta where name <> 'schema'")
 
 
 class _Load:

@@ -34,6 +34,10 @@ class SqliteLocator:
     def __str__(self) -> str:
         return os.fsencode(self.path).decode(errors="backslashreplace")
 
+    def is_at(self, locator: str) -> bool:
+        """Is this what the case calls `locator`?"""
+        return str(SqliteLocator(self.path.resolve())) == locator
+
 
 @dataclass(frozen=True)
 class PostgresLocator:
@@ -47,6 +51,13 @@ class PostgresLocator:
 
     def __repr__(self) -> str:
         return f"PostgresLocator({self})"
+
+    def is_at(self, locator: str) -> bool:
+        """Is this what the case calls `locator`, in the schema that was found if none is named?"""
+        place, _, schema = locator.rpartition("?schema=")
+        if place != public_dsn(self.dsn) or place == _HIDDEN:
+            return False
+        return self.schema is None or quote(self.schema) == schema
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from axnb.ax.behaviour import Harness
 from axnb.ax.versions import G5_OR_G5B, GENERATIONS
+from axnb.checks.registry import checks
+from axnb.report.classes import class_lines, explaining, untold
+from axnb.report.commands import PLANNED, Command, Commands, explain, next_lines
+from axnb.report.words import SEVERITIES, release
 from axnb.result import SIGNS, Finding
-from axnb.text import columns, count, cut, cut_middle, pad, safe
+from axnb.text import columns, count, cut, cut_middle, pad, safe, wrap
 from axnb.triaging import ACTIONS, ConversationTriage, SourceTriage, Triage, UnresolvedCall
 
 WIDTH = 100
 _ID_WIDTH = 28
 _FEW = 3
+
+#: The check whose page says why a log without gaps proves nothing.
+_LOST = "AX119"
 
 _TITLES = {
     "do-not-touch": "DO NOT TOUCH",
@@ -45,21 +52,25 @@ _KINDS = {"client": "client transcript", "server-log": "server log"}
 _COLOURS = {"ok": "32", "failed": "31", "inconclusive": "33", "not-run": "90"}
 
 
-def render_triage(triage: Triage, *, everything: bool = False, colour: bool = False) -> str:
-    """The whole triage as text, without a line end."""
-    lines = [*_heads(triage), "", *_verdict(triage, colour)]
-    if (
-        triage.verdict != "ok"
-        or everything
-        or any(c.action != "nothing" for c in triage.conversations)
-    ):
-        for action in ACTIONS:
-            chosen = [c for c in triage.conversations if c.action == action]
-            if chosen and (everything or action != "nothing"):
-                lines += ["", *_group(triage, action, chosen, everything)]
-        lines += _rejects(triage)
-        lines += ["", *_wrapped(" ".join(triage.scope), 0)]
-    lines += _next(triage)
+def render_triage(
+    triage: Triage,
+    *,
+    everything: bool = False,
+    colour: bool = False,
+    case_path: Path | None = None,
+) -> str:
+    """The whole triage as text, without a line end; `case_path` is the case file, if any."""
+    told: list[str] = []
+    for action in ACTIONS:
+        chosen = [c for c in triage.conversations if c.action == action]
+        if chosen and (everything or action != "nothing"):
+            told += ["", *_group(triage, action, chosen, everything)]
+    others = class_lines(untold(triage), WIDTH, everything=everything)
+    if others:
+        told += ["", "ALSO FOUND", *others]
+    if told or triage.verdict != "ok":
+        told += ["", *_scope(triage)]
+    lines = [*_heads(triage), "", *_verdict(triage, colour), *told, *_next(triage, case_path)]
     return "\n".join(lines)
 
 
@@ -72,18 +83,19 @@ def _heads(triage: Triage) -> list[str]:
     lines = []
     for source, name in zip(triage.sources, names, strict=True):
         conversations = sum(c.source == source.name for c in triage.conversations)
-        about = f"{_kind(source)}   {_counts(source, conversations)}"
+        about = [_kind(source), _counts(source, conversations)]
         if not source.is_log:
-            about = f"{_KINDS[source.kind]}   {_read(source)}"
-        first, *rest = (
-            [about] if columns(about) < WIDTH - width else _split(about, WIDTH - width - 1)
-        )
-        lines += [f"{pad(name, width)} {first}", *(f"{'':<{width}} {line}" for line in rest)]
-        lines += [
-            f"{'':<{width}} {line}" for n in source.notes for line in _split(n, WIDTH - width)
-        ]
-    first, *rest = _split(_asked(triage), WIDTH - width - 1)
-    return [*lines, f"{'asked as':<{width}} {first}", *(f"{'':<{width}} {line}" for line in rest)]
+            about = [_KINDS[source.kind], _read(source)]
+        if columns("   ".join(about)) < WIDTH - width:
+            about = ["   ".join(about)]
+        lines += _beside(name, [*about, *source.notes], width)
+    return [*lines, *_beside("asked as", [_asked(triage)], width)]
+
+
+def _beside(name: str, sentences: Sequence[str], width: int) -> list[str]:
+    """Sentences in a column of their own, the name before the first line."""
+    first, *rest = [line for s in sentences for line in wrap(safe(s), WIDTH - width - 1)]
+    return [f"{pad(name, width)} {first}", *(f"{'':<{width}} {line}" for line in rest)]
 
 
 def _kind(source: SourceTriage) -> str:
@@ -109,7 +121,7 @@ def _read(source: SourceTriage) -> str:
 
 def _asked(triage: Triage) -> str:
     harnesses = triage.target.harnesses
-    names = ", ".join(_harness(h) for h in harnesses[:_FEW])
+    names = ", ".join(_harness(h, first=n == 0) for n, h in enumerate(harnesses[:_FEW]))
     more = f", … {len(harnesses) - _FEW} more" if len(harnesses) > _FEW else ""
     word = "harness" if len(harnesses) == 1 else "harnesses"
     known = f"{word} {names}{more}" if harnesses else "no harness is known"
@@ -117,9 +129,10 @@ def _asked(triage: Triage) -> str:
     return f"{triage.target.generation.label}, {known}; {where[triage.version_from]}"
 
 
-def _harness(harness: Harness) -> str:
+def _harness(harness: Harness, *, first: bool) -> str:
     how = {True: "accepts", False: "refuses", None: "may refuse"}[harness.accepts]
-    return f"{cut_middle(safe(harness.id), _ID_WIDTH)} ({how})"
+    what = " an empty start" if first else ""
+    return f"{cut_middle(safe(harness.id), _ID_WIDTH)} ({how}{what})"
 
 
 # --- the verdict, and how far it reaches ---------------------------------------------------------
@@ -129,7 +142,7 @@ def _verdict(triage: Triage, colour: bool) -> list[str]:
     word = f"{SIGNS[triage.verdict]} {triage.verdict.upper()}"
     shown = f"\x1b[{_COLOURS[triage.verdict]};1m{word}\x1b[0m" if colour else word
     sentences = _sentences(triage)
-    lines = [line for sentence in sentences for line in _split(sentence, WIDTH - 16)]
+    lines = [line for sentence in sentences for line in wrap(safe(sentence), WIDTH - 16)]
     first = f"{shown}{' ' * (16 - len(word))}{lines[0]}"
     return [first, *(f"{'':16}{line}" for line in lines[1:])]
 
@@ -137,7 +150,7 @@ def _verdict(triage: Triage, colour: bool) -> list[str]:
 def _sentences(triage: Triage) -> list[str]:
     """The blast radius, a sentence each; never empty."""
     does = Counter(c.next.empty for c in triage.conversations)
-    label = triage.target.generation.label
+    label = release(triage.target.generation)
     total = len(triage.conversations)
     found = []
     if does["wrong-column"]:
@@ -227,7 +240,7 @@ def _unresolved_sentence(triage: Triage) -> list[str]:
     if not tools:
         return []
     named = ", ".join(f"{safe(tool)} {n:,}" for tool, n in tools.most_common(4))
-    more = f", … {len(tools) - 4} more tools" if len(tools) > 4 else ""
+    more = f", {count(len(tools) - 4, 'more tool')}" if len(tools) > 4 else ""
     calls = sum(tools.values())
     verb = "has" if calls == 1 else "have"
     return [f"{count(calls, 'tool call')} {verb} an unknown outcome: {named}{more}."]
@@ -239,49 +252,58 @@ def _unresolved_sentence(triage: Triage) -> list[str]:
 def _group(
     triage: Triage, action: str, chosen: Sequence[ConversationTriage], everything: bool
 ) -> list[str]:
-    ids = sorted({i for c in chosen for i in c.findings})
+    ids = " ".join(explaining(triage, action, chosen))
     reason = _REASONS.get(action) or _reason(triage, action, chosen)
     title = f"{_TITLES[action]}  {len(chosen):,}"
-    head = f"{title:<30}{cut_middle(reason, WIDTH - 32 - len(' '.join(ids)))}"
-    lines = [f"{head:<{WIDTH - len(' '.join(ids)) - 2}}  {' '.join(ids)}".rstrip()]
+    head = f"{title:<30}{cut_middle(reason, WIDTH - 32 - len(ids))}"
+    lines = [f"{pad(head, WIDTH - len(ids))}{ids}".rstrip()]
     if action in ("do-not-touch", "nothing") and not everything:
         names = [cut_middle(safe(c.conversation_id), _ID_WIDTH) for c in chosen[:_FEW]]
         more = f", … {len(chosen) - _FEW:,} more (--all)" if len(chosen) > _FEW else ""
         return [*lines, cut(f"  {', '.join(names)}{more}", WIDTH)]
     shown = chosen if everything else chosen[:20]
     width = max(columns(cut_middle(safe(c.conversation_id), _ID_WIDTH)) for c in shown) + 3
+    hidden = {(f.source, f.conversation_id): f.step for f in triage.findings if f.id == "AX121"}
     for conversation in shown:
-        lines += _conversation(conversation, width)
+        lines += _conversation(conversation, width, hidden)
     if len(chosen) > len(shown):
         lines.append(f"  … {len(chosen) - len(shown):,} more (--all)")
     return lines
 
 
 def _reason(triage: Triage, action: str, chosen: Sequence[ConversationTriage]) -> str:
-    label = triage.target.generation.label
+    server = release(triage.target.generation)
+    first = chosen[0].next
     does = Counter(c.next.empty for c in chosen).most_common(1)[0][0]
     if action == "do-not-touch":
         if does == "wrong-column":
             return "every request fails, and only deletion works"
-        return f"the first request under {label} answers from an empty history"
+        if first.history in ("lost", "part"):
+            left = "empty" if first.history == "lost" else "incomplete"
+            return f"the first request under {server} answers from an {left} history"
+        return f"a request under {server} does harm: {does}"
     if action == "quarantine":
         return "one row hides the whole conversation"
     return {
         "harness-missing": "the owner is not registered",
         "harness-changed": "another harness owns the conversation",
-    }.get(does, f"{label} does not see the owner; the first request must name it")
+    }.get(does, f"{server} does not see the owner; the first request must name it")
 
 
-def _conversation(c: ConversationTriage, width: int) -> list[str]:
+def _conversation(
+    c: ConversationTriage, width: int, hidden: Mapping[tuple[str, str | None], int | None]
+) -> list[str]:
     name = f"  {pad(cut_middle(safe(c.conversation_id), _ID_WIDTH), width)}"
-    if c.unresolved and c.action != "do-not-touch":
+    if c.unresolved and c.action not in ("do-not-touch", "name-owner"):
         lines = [_call(call) for call in c.unresolved[:4]]
         if len(c.unresolved) > 4:
-            lines.append(f"… {len(c.unresolved) - 4} more calls")
+            lines.append(f"… {count(len(c.unresolved) - 4, 'more call')}")
     elif c.question_steps and c.action == "decide":
         lines = [
-            f"{_step(s)}   a question, shown with axnb show … --reveal" for s in c.question_steps
+            f"{_step(s)}   a question (axnb show … --reveal shows it)" for s in c.question_steps
         ]
+    elif (c.source, c.conversation_id) in hidden:
+        lines = [f"{_step(hidden[c.source, c.conversation_id])}   this row cannot be decoded"]
     else:
         lines = [f"{_step(c.last_step)}   {_last(c)}"]
     head, *rest = (cut(line, WIDTH - width - 2) for line in lines)
@@ -291,11 +313,16 @@ def _conversation(c: ConversationTriage, width: int) -> list[str]:
 def _last(c: ConversationTriage) -> str:
     if c.action == "nothing":
         return f"{count(c.turns, 'turn')}, {c.state}"
+    state = f"turn {c.turns} has no end" if c.state == "interrupted" else c.state
+    if c.action in ("read-back-then-resume", "read-back-then-unblock"):
+        return f"{state}; rows are missing"
+    if c.action == "name-owner":
+        return f"{state}; owner {cut_middle(safe(c.harness or '(not named)'), _ID_WIDTH)}"
     if c.next.if_accepted is not None:
-        return f"{c.state}; resumed if its harness accepts an empty start, else blocked"
+        return f"{state}; its harness decides if it resumes"
     if c.next.empty == c.next.input:
-        return f"{c.state}; every request: {c.next.empty}"
-    return f"{c.state}; an empty request: {c.next.empty}, a new input: {c.next.input}"
+        return f"{state}; every request: {c.next.empty}"
+    return f"{state}; an empty request: {c.next.empty}"
 
 
 def _call(call: UnresolvedCall) -> str:
@@ -310,57 +337,37 @@ def _step(step: int | None) -> str:
     return "step ?" if step is None else f"step {step}"
 
 
-def _rejects(triage: Triage) -> list[str]:
-    found = [f for f in triage.findings if f.id == "AX120"]
-    if not found:
-        return []
-    lines = ["", f"{f'ROWS THAT CANNOT BE READ  {len(found):,}':<{WIDTH - 7}}  AX120"]
-    for finding in found[:_FEW]:
-        name = cut_middle(safe(finding.conversation_id or "(no conversation)"), _ID_WIDTH)
-        lines.append(cut(f"  {name}   {safe(finding.sentence)}", WIDTH))
-    if len(found) > _FEW:
-        lines.append(f"  … {len(found) - _FEW:,} more")
-    return lines
+# --- the end of every run ------------------------------------------------------------------------
 
 
-def _next(triage: Triage) -> list[str]:
+def _scope(triage: Triage) -> list[str]:
+    """What was not looked at, and where it is explained why a log alone proves little."""
+    text = " ".join(triage.scope)
+    if any(check.id == _LOST for check in checks()):
+        text = text.replace("lost outputs.", f"lost outputs (axnb explain {_LOST}).")
+    return wrap(safe(text), WIDTH)
+
+
+def _next(triage: Triage, case_path: Path | None) -> list[str]:
     """Commands that can be pasted."""
     urgent = next((c for a in ACTIONS for c in triage.conversations if c.action == a), None)
-    if urgent is None or not triage.sources or urgent.action == "nothing":
-        return []
-    source = next(s for s in triage.sources if s.name == urgent.source)
-    log = _quoted(_short(source.locator))
-    ids = sorted({i for c in triage.conversations for i in c.findings})
-    commands = []
-    if (
-        safe(urgent.conversation_id) == urgent.conversation_id
-        and safe(source.locator) == source.locator
-    ):
-        dashes = "-- " if urgent.conversation_id.startswith("-") else ""
-        commands.append(f"axnb show {log} {dashes}{_quoted(urgent.conversation_id)}")
-    commands += [f"axnb explain {ids[0]}"] if ids else []
-    commands = [command for command in commands if columns(command) <= WIDTH - 7]
-    if not commands:
-        return []
-    return ["", f"Next:  {commands[0]}", *(f"       {command}" for command in commands[1:])]
+    about = Commands(triage, case_path)
+    offered: list[Command | None] = []
+    if urgent is not None and urgent.action != "nothing":
+        offered.append(about.show(urgent.source, urgent.conversation_id))
+    if any(c.action in PLANNED for c in triage.conversations):
+        assert urgent is not None
+        plan = about.plan(urgent.source)
+        offered.append(plan and [*plan, ">", "plan.sql"])
+    if worst := _worst(triage, urgent):
+        offered.append(explain(worst))
+    lines = next_lines(offered, WIDTH)
+    return ["", *lines] if lines else []
 
 
-def _short(locator: str) -> str:
-    """A path as a person would type it here."""
-    return locator.removeprefix(f"{Path.cwd()}/")
-
-
-def _quoted(text: str) -> str:
-    import shlex
-
-    return shlex.quote(safe(text))
-
-
-def _split(sentence: str, width: int) -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(safe(sentence), width, break_long_words=True) or [""]
-
-
-def _wrapped(text: str, indent: int) -> Iterable[str]:
-    return (f"{'':{indent}}{line}" for line in _split(text, WIDTH - indent))
+def _worst(triage: Triage, urgent: ConversationTriage | None) -> str | None:
+    """The finding that says most of what to do first."""
+    if urgent is not None and (ids := explaining(triage, urgent.action, [urgent])):
+        return ids[0]
+    found = [f for f in triage.findings if f.severity != "info"]
+    return min(found, key=lambda f: SEVERITIES.index(f.severity)).id if found else None

@@ -61,7 +61,7 @@ def triage(
                 "other conversations were asked about."
             )
     with case.reading() as session:
-        look = Look(session)
+        look = Look(session, conversations)
         sources = look.sources()
         target, version_from = choose_target(question, sources, look.harnesses())
         known = look.conversations()
@@ -70,11 +70,13 @@ def triage(
         }
         elsewhere = look.witnessed() | {e.conversation_id for e in question.expectations}
         if missing := set(conversations) - {key[1] for key in wanted} - elsewhere:
-            raise UsageError(f"no source has a conversation {min(missing)!r}.")
-        seen = histories(session, target.generation)
+            raise UsageError(_no_conversation(min(missing), look))
+        seen = histories(session, target.generation, conversations)
         answers = {key: predict(target, seen[key]) for key in wanted}
-        findings = look.findings(target, answers, seen, question.expectations, conversations)
-        triaged = _triage_conversations(wanted, seen, answers, target, findings, look.silent())
+        findings = look.findings(target, answers, seen, question.expectations)
+        # Only of a call without a result it matters whether its harness ever logs one.
+        silent = look.silent() if any(c["unresolved"] for c in wanted.values()) else set()
+        triaged = _triage_conversations(wanted, seen, answers, target, findings, silent)
         triaged, when = _timed(triaged, look.times())
         scope = (*skipped, *_scope(question, target, sources), *look.not_compared())
         doubts = [*skipped, *_doubts(sources, triaged)]
@@ -90,6 +92,14 @@ def triage(
         first_seen=when[0],
         last_seen=when[1],
     )
+
+
+def _no_conversation(missing: str, look: Look) -> str:
+    close = look.close_ids(missing)
+    if not close:
+        return f"no source has a conversation {missing!r}."
+    names = ", ".join(map(repr, close))
+    return f"no source has a conversation {missing!r}; these ids look like it: {names}."
 
 
 def choose_target(
@@ -175,12 +185,12 @@ def _owner_lost(named: str | None, seen: str, target: Target) -> bool:
     return target.generation.owner_key is not None and named is not None and named != seen
 
 
-#: Findings that say that rows are gone, were never logged, or are not the ones that others remember:
-#: the calls in them may have had effects.
+#: Findings that say that rows are gone, were never logged, or are not the ones that others
+#: remember: the calls in them may have had effects.
 _ROWS_ARE_MISSING = {"AX101", "AX102", "AX103", "AX104", "AX107", "AX118", "AX119"}
 
-#: What a request does that does harm by itself: it repeats effects, leaves a row behind, ends a turn
-#: that never ran, or leads to a log on which only deletion works.
+#: What a request does that does harm by itself: it repeats effects, leaves a row behind, ends a
+#: turn that never ran, or leads to a log on which only deletion works.
 _HARMFUL = {"re-runs", "appends-then-fails", "closes-unrun", "wrong-column"}
 
 
@@ -214,7 +224,7 @@ def choose_action(
         return "decide"
     if state == "interrupted":
         return "read-back-then-resume" if unresolved or incomplete else "resume"
-    if incomplete or unresolved and not silent:
+    if incomplete or (unresolved and not silent):
         return "read-back-then-resume"
     return "decide" if asks else "nothing"
 

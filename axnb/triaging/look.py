@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import difflib
 import hmac
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from axnb.ax import versions
 from axnb.ax.behaviour import History, Next, Target
 from axnb.ax.versions import G5_OR_G5B, Generation
 from axnb.case.case import ask, run_sql
-from axnb.checks.registry import checks, run_checks
+from axnb.checks.kept import digest_key, find
 from axnb.result import Finding, Witness
 from axnb.triaging.answer import SourceTriage, UnresolvedCall
 from axnb.triaging.witnesses import Expectation, not_compared, prepare
@@ -24,8 +24,12 @@ from axnb.triaging.witnesses import Expectation, not_compared, prepare
 Key = tuple[str, str]
 
 
-def histories(session: duckdb.DuckDBPyConnection, generation: Generation) -> dict[Key, History]:
-    """What a server of `generation` decodes from each conversation of a case."""
+def histories(
+    session: duckdb.DuckDBPyConnection,
+    generation: Generation,
+    conversations: Sequence[str] = (),
+) -> dict[Key, History]:
+    """What a server of `generation` decodes from each conversation of a case, or from some."""
     kinds = {"G3": "none", "G4": "text", "G8": "none"}
     columns = dict(session.execute("select source, step_column from sources").fetchall())
     found = run_sql(
@@ -37,6 +41,7 @@ def histories(session: duckdb.DuckDBPyConnection, generation: Generation) -> dic
             "owner_key": generation.owner_key or "",
             "content_key": generation.content_key,
             "config_kind": kinds.get(generation.name, "object"),
+            "ids": _ids(conversations),
         },
     )
     return {
@@ -64,16 +69,26 @@ def histories(session: duckdb.DuckDBPyConnection, generation: Generation) -> dic
     }
 
 
+def _ids(conversations: Sequence[str]) -> list[str] | None:
+    """Ids for a query; None for all. No log holds an id that is no text (a lone surrogate)."""
+    if not conversations:
+        return None
+    return [i for i in conversations if i.encode(errors="replace").decode() == i]
+
+
 def _schema(generation: Generation) -> str:
     """The generation whose schema a release decodes with: G5b reads as G5."""
     return "G5" if generation.name == "G5b" else generation.name
 
 
 class Look:
-    """What triage reads from a case, in one session."""
+    """What triage reads from a case, in one session, of all conversations or of the named ones."""
 
-    def __init__(self, session: duckdb.DuckDBPyConnection) -> None:
+    def __init__(
+        self, session: duckdb.DuckDBPyConnection, conversations: Sequence[str] = ()
+    ) -> None:
         self._session = session
+        self._ids = _ids(conversations)
 
     def sources(self) -> tuple[SourceTriage, ...]:
         """What was loaded."""
@@ -96,16 +111,17 @@ class Look:
 
     def conversations(self) -> dict[Key, dict[str, Any]]:
         """Conversations with their unresolved calls and open questions."""
+        values = {"ids": self._ids}
         unresolved: dict[Key, list[UnresolvedCall]] = {}
-        for call in ask(self._session, "unresolved_calls"):
+        for call in ask(self._session, "unresolved_calls", values):
             key = call.pop("source"), call.pop("conversation_id")
             unresolved.setdefault(key, []).append(UnresolvedCall(**call))
         questions: dict[Key, list[int | None]] = {}
-        for question in ask(self._session, "open_questions"):
+        for question in ask(self._session, "open_questions", values):
             key = question["source"], question["conversation_id"]
             questions.setdefault(key, []).append(question["step"])
         found = {}
-        for record in ask(self._session, "conversations"):
+        for record in ask(self._session, "conversations", values):
             key = record["source"], record["conversation_id"]
             found[key] = {
                 **record,
@@ -121,9 +137,8 @@ class Look:
         answers: Mapping[Key, Next],
         seen: Mapping[Key, History],
         expectations: Sequence[Expectation] = (),
-        named: Sequence[str] = (),
     ) -> tuple[Finding, ...]:
-        """Run all checks over the conversations that were asked about: `named`, or all.
+        """What the checks say of the conversations that were asked about.
 
         `seen` is what the target decodes of them.
         """
@@ -145,10 +160,10 @@ class Look:
             "has_owners": target.generation.owner_key is not None,
         }
         run_sql(self._session, "checks", "views/answers.sql", values)
-        prepare(self._session, expectations, named)
-        run_checks(self._session, checks(), {"asked": target.generation.label})
+        prepare(self._session, expectations, self._ids or ())
+        find(self._session, target.generation.label)
         found = ask(self._session, "findings")
-        key = self._digest_key() if found else b""
+        key = digest_key(self._session) if found else b""
         return tuple(_finding(record, key) for record in found)
 
     def not_compared(self) -> list[str]:
@@ -169,10 +184,12 @@ class Look:
         """Conversations that a client was sent outputs of, or the server could not log."""
         return {found["conversation_id"] for found in ask(self._session, "witnessed")}
 
-    def _digest_key(self) -> bytes:
-        """A key that whoever has the evidence can derive, and nobody else."""
-        (seed,) = ask(self._session, "digest_key")
-        return hashlib.sha256(f"{seed['mixed']}/{seed['events']}".encode()).digest()
+    def close_ids(self, missing: str) -> list[str]:
+        """Conversations whose ids look like one that no source has, the closest first."""
+        if _ids([missing]) != [missing]:
+            return []
+        found = [f["conversation_id"] for f in ask(self._session, "close_ids", {"id": missing})]
+        return difflib.get_close_matches(missing, found)
 
     def silent(self) -> set[Key]:
         """(source, harness) of harnesses that never log a result; an unnamed one is empty."""
@@ -198,10 +215,11 @@ def _finding(record: Mapping[str, Any], key: bytes) -> Finding:
     return Finding(
         **{
             **record,
-            "witness": tuple(Witness(w["step"], _keyed(w["digest"], key)) for w in witness),
+            "witness": tuple(Witness(w["step"], keyed(w["digest"], key)) for w in witness),
         }
     )
 
 
-def _keyed(digest: str | None, key: bytes) -> str | None:
+def keyed(digest: str | None, key: bytes) -> str | None:
+    """A digest that tells nothing to who has not the key; `digest` is hex."""
     return None if digest is None else hmac.new(key, digest.encode(), "sha256").hexdigest()

@@ -39,6 +39,7 @@ _TITLES = {
     "bare": "ADBC + one json_transform",
     "scan": "the store's own full read",
     "triage": "axnb triage --conversation, from the shell",
+    "show": "axnb show --case, inside the process",
 }
 
 
@@ -94,6 +95,11 @@ def size_targets(events: int, large: Median, base: Median) -> list[Target]:
 def triage_target(seconds: float) -> Target:
     """One conversation of a large PostgreSQL log, from the shell."""
     return Target(f"{seconds:.2f} s for {_TITLES['triage']} (under 1.5 s)", seconds < 1.5)
+
+
+def show_target(seconds: float) -> Target:
+    """One conversation of a case file that holds a large log."""
+    return Target(f"{seconds:.2f} s for {_TITLES['show']} (under 0.3 s)", seconds < 0.3)
 
 
 # --- runs ------------------------------------------------------------------------------------
@@ -156,6 +162,23 @@ def measure_triage(source: str, conversation: str, repeat: int) -> float:
         took.append(time.perf_counter() - started)
         _check_triage(ended, conversation)
     return statistics.median(took[1:])
+
+
+def measure_show(source: str, folder: Path) -> float:
+    """Median seconds of some conversations of a case file, in a process of its own."""
+    _say("show, on a case file")
+    with tempfile.TemporaryDirectory(prefix="axnb-bench-", dir=folder) as room:
+        command = ["tests.benchmarks.show", str(Path(room) / "case.duckdb"), source]
+        ended = subprocess.run(
+            [sys.executable, "-m", *command],
+            cwd=_ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+    found: dict[str, float] = json.loads(ended.stdout)
+    print(f"{_TITLES['show']:44}{found['seconds']:9.2f}   slowest {found['worst']:.2f}")
+    return found["seconds"]
 
 
 def _check_triage(ended: subprocess.CompletedProcess[str], conversation: str) -> None:
@@ -288,6 +311,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--no-triage", dest="triage", action="store_false", help="without the shell"
     )
+    parser.add_argument(
+        "--no-show", dest="show", action="store_false", help="without one conversation of a case"
+    )
     parser.add_argument("--folder", type=Path, help="where SQLite logs are kept for the next run")
     return parser.parse_args()
 
@@ -306,6 +332,8 @@ def main() -> int:
                     met = _beside_a_million(store, source, folder, asked)
                 else:
                     met = _beside_peers(store, source, asked)
+                if asked.show:
+                    met.append(show_target(measure_show(source, folder)))
             if asked.events < _BASE:
                 print(f"The targets are for {_BASE:,} events and more: at fewer, start-up decides.")
                 continue

@@ -50,7 +50,10 @@ def _content(case: Case, source: str | None = None) -> dict[str, list[str]]:
     found = {}
     for table in _tables(case):
         query = f'select * from "{table}"'
-        if source is not None and table != "meta":
+        if source is not None and table == "meta":
+            # The rest of it is about all sources together.
+            query += " where name = 'schema'"
+        elif source is not None:
             query = f"select * replace ('' as source) from \"{table}\" where source = '{source}'"
         found[table] = sorted(map(repr, case.rows(query)))
     return found

@@ -180,6 +180,7 @@ def _histories(session: duckdb.DuckDBPyConnection, name: str) -> dict[str, tuple
             "owner_key": generation.owner_key or "",
             "content_key": generation.content_key,
             "config_kind": _CONFIG_KINDS.get(name, "object"),
+            "ids": None,
         },
     )
     return {

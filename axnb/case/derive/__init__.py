@@ -68,7 +68,13 @@ def derive(session: duckdb.DuckDBPyConnection, source: str, tools: Mapping[str, 
         run_sql(session, "case", f"derive/{name}.sql", values)
     _pair_tangled(session, source)
     _apply_tool_rules(session, source, tools)
-    for name in ("40_tool_calls", "41_orphan_results", "50_conversations", "60_to_compare"):
+    for name in (
+        "40_tool_calls",
+        "41_orphan_results",
+        "50_conversations",
+        "55_owners",
+        "60_to_compare",
+    ):
         run_sql(session, "case", f"derive/{name}.sql", values)
     compare(session, source)
     for name in _TEMPORARY:
@@ -157,7 +163,12 @@ def _apply_tool_rules(
 ) -> None:
     """Cut operation ids out of the arguments of tools for which the settings have a path."""
     rules = [
-        {"source": source, "tool": tool.name, "path": tool.operation_id, "consequential": tool.consequential}
+        {
+            "source": source,
+            "tool": tool.name,
+            "path": tool.operation_id,
+            "consequential": tool.consequential,
+        }
         for tool in tools.values()
     ]
     schema = pa.schema(

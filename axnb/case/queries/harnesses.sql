@@ -1,6 +1,5 @@
 -- Owners that the log names, in the order in which they first appear.
 select harness_id
-from event_rows
-where harness_id is not null
+from owners
 group by harness_id
-order by min(source), min("row");
+order by min(source), min(first_row);

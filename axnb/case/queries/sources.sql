@@ -1,4 +1,4 @@
--- What was loaded, logs first, with the generations that their turns show.
+-- What was loaded, logs first, with the generations that their conversations show.
 select
     s.source as name,
     s.kind,
@@ -15,6 +15,8 @@ select
     coalesce(g.generations, []) as generations
 from sources s
 left join (
-    select source, list(distinct generation) as generations from turns group by source
+    select source, list(distinct generation) as generations
+    from (select source, unnest(generations) as generation from conversations)
+    group by source
 ) g on g.source = s.source
 order by s.kind <> 'eventlog', s.source;

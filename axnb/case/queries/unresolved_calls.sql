@@ -1,4 +1,5 @@
--- Calls whose outcome the log does not tell, in order.
+-- Calls whose outcome the log does not tell, in order. Parameter: $ids of conversations, or NULL for
+-- all.
 select
     source,
     conversation_id,
@@ -11,4 +12,5 @@ select
     consequential
 from tool_calls
 where outcome in ('unknown', 'placeholder')
+    and ($ids::varchar[] is null or conversation_id in (select unnest($ids::varchar[])))
 order by source, conversation_id, call_position, part;

@@ -3,19 +3,28 @@
 -- $asked, what people call it; $has_owners, whether its rows have owners at all.
 create or replace temp table answers as select *, $has_owners as has_owners from asked_answers;
 
--- The first row of a conversation that it cannot decode.
+-- The first row that it cannot decode of each conversation that it cannot read.
 create or replace temp table unreadable_rows as
+with hidden as (
+    select n.*
+    from conversation_numbers n
+    join asked_answers a on a.source = n.source and a.conversation_id = n.conversation_id
+    where a.empty = 'unreadable'
+)
 select
     k.source,
     k.conversation_id,
     arg_min(k.step, struct_pack(p := k.position, r := k."row")) as step,
     arg_min(k.digest, struct_pack(p := k.position, r := k."row")) as digest
 from (
-    select source, "row", conversation_id, step, position, digest, route = 'fast' as fast, config, shape
-    from events
+    select e.source, e."row", n.conversation_id, e.step, e.position, e.digest, e.fast, e.config, e.shape
+    from event_rows e
+    join hidden n on n.source = e.source and n.conversation = e.conversation
     union all
-    select source, "row", conversation_id, step, position, digest, false, null, ''
-    from rejects where visible
+    select j.source, j."row", j.conversation_id, j.step, j.position, j.digest, false, null, ''
+    from rejects j
+    join hidden n on n.source = j.source and n.conversation_id = j.conversation_id
+    where j.visible
 ) k
 left join readings r on r.source = k.source and r."row" = k."row" and r.generation = $generation
 where r.readable = false
@@ -30,13 +39,15 @@ create or replace temp table dropped_fields as
 with
 shaped as (
     select
-        source, shape,
+        e.source, shape,
         harness_id is not null as has_owner, config is not null as has_config,
         exec_id is not null as has_exec, content_count > 0 as has_content,
         count(*) as rows,
-        count(distinct conversation) as conversations,
-        arg_min(struct_pack(c := conversation, s := step, d := digest), "row") as first
-    from event_rows
+        count(distinct e.conversation) as conversations,
+        arg_min(struct_pack(c := e.conversation, s := step, d := digest), "row") as first
+    from event_rows e
+    join conversation_numbers n on n.source = e.source and n.conversation = e.conversation
+    semi join asked_answers a on a.source = n.source and a.conversation_id = n.conversation_id
     group by all
 ),
 held as (
@@ -84,6 +95,7 @@ found as (
     join conversation_numbers n on n.source = o.source and n.conversation_id = o.conversation_id
     -- A known relative of AX has a field of its own there.
     join sources s on s.source = o.source
+    semi join asked_answers a on a.source = o.source and a.conversation_id = o.conversation_id
     where o.kind = 'dropped-field' and not (s.variant = 'checkpointd' and o.path = '$.session_id')
     group by o.source, o.path
 )

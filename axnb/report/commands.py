@@ -1,0 +1,115 @@
+"""Commands that can be pasted into a shell: quoted, and only where nothing had to be escaped."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+from axnb.report.words import release
+from axnb.text import columns, safe
+from axnb.triaging import Triage
+
+#: Actions for which a plan has something to say.
+PLANNED = frozenset(
+    {
+        "do-not-touch",
+        "quarantine",
+        "name-owner",
+        "read-back-then-unblock",
+        "read-back-then-resume",
+        "unblock",
+        "resume",
+    }
+)
+
+
+#: The words of a command, quoted.
+Command = list[str]
+
+
+class Commands:
+    """Commands about a triage: they ask the same server, and use the case where there is one."""
+
+    def __init__(self, triage: Triage, case_path: Path | None = None) -> None:
+        self._triage = triage
+        self._case = [] if case_path is None else ["--case", _here(str(case_path))]
+
+    def show(self, source: str, conversation_id: str, *more: str) -> Command | None:
+        """`axnb show LOG ID`; None if an id or a path cannot be pasted."""
+        options = [*self._case, *self._asked(), *more]
+        if conversation_id.startswith("-"):
+            return _quoted("show", *options, "--", self._locator(source), conversation_id)
+        return _quoted("show", self._locator(source), conversation_id, *options)
+
+    def plan(self, source: str, conversation_id: str | None = None) -> Command | None:
+        """`axnb triage LOG --plan`, of one conversation or of all; None as for `show`."""
+        only: list[str] = []
+        if conversation_id is not None and conversation_id.startswith("-"):
+            only = [f"--conversation={conversation_id}"]
+        elif conversation_id is not None:
+            only = ["--conversation", conversation_id]
+        read = self._case or [self._locator(source)]
+        return _quoted("triage", *read, *self._asked(), *only, "--plan")
+
+    def _asked(self) -> list[str]:
+        """The server as it was asked for."""
+        options = []
+        if self._triage.version_from == "option":
+            options += ["--ax-version", release(self._triage.target.generation)]
+        if self._triage.target.declared:
+            options += [f"--harness={harness}" for harness in self._triage.target.harnesses]
+        return options
+
+    def _locator(self, source: str) -> str:
+        return _here(next(s.locator for s in self._triage.sources if s.name == source))
+
+
+def explain(identity: str) -> Command:
+    """`axnb explain AX110`."""
+    return ["axnb", "explain", identity]
+
+
+def next_lines(commands: Iterable[Command | None], width: int) -> list[str]:
+    """The commands under `Next:`. A long one goes on in the next line, as a shell reads it; one
+    with a word that fits into no line is left out."""
+    lines: list[str] = []
+    for command in commands:
+        units = _units(command or [])
+        if all(columns(unit) <= width - 13 for unit in units):
+            for line in _continued(units, width - 7):
+                lines.append(f"{'' if lines else 'Next:':<7}{line}")
+    return lines
+
+
+def _units(command: Command) -> list[str]:
+    """The words of a command, an option and its value in one piece."""
+    units: list[str] = []
+    for word in command:
+        if units and units[-1].startswith(("-", ">")) and not word.startswith(("-", ">")):
+            units[-1] = f"{units[-1]} {word}"
+        else:
+            units.append(word)
+    return units
+
+
+def _continued(units: list[str], width: int) -> list[str]:
+    lines: list[str] = []
+    for unit in units:
+        if lines and columns(f"{lines[-1]} {unit}") <= width - 2:
+            lines[-1] += f" {unit}"
+        else:
+            lines.append(f"    {unit}" if lines else unit)
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
+
+
+def _here(path: str) -> str:
+    """A path as a person would type it here."""
+    return path.removeprefix(f"{Path.cwd()}/")
+
+
+def _quoted(*words: str) -> Command | None:
+    # What had to be escaped to be shown would name something else when it is pasted.
+    if any(safe(word) != word for word in words):
+        return None
+    return [shlex.quote(word) for word in ("axnb", *words)]

@@ -1,0 +1,89 @@
+"""Plans on copies of logs that real servers wrote, asked as servers were asked for real."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from axnb.ax.behaviour import Harness
+from axnb.triaging import Question, Triage
+from tests import ax_logs
+from tests.ax_logs import RealLog
+from tests.plans.stores import PostgresStore, SqliteStore, Store, apply, ask, changing, undo
+from tests.servers import PostgresServer
+
+#: Where a conversation cannot go on.
+_STUCK = {"blocked", "unreadable", "lost-pending"}
+
+#: A migration, then what it brings to light.
+_MAX_ROUNDS = 4
+
+
+def _questions(log: RealLog) -> Iterator[Question]:
+    for target, about in log.truth["targets"].items():
+        yield Question(target.split()[0], tuple(map(Harness.parse, about["harnesses"])))
+
+
+def _stuck(found: Triage, conversations: set[str]) -> set[str]:
+    return {
+        c.conversation_id
+        for c in found.conversations
+        if c.conversation_id in conversations
+        and ({c.next.empty, c.next.input} & _STUCK or c.action in ("unblock", "quarantine"))
+    }
+
+
+def _carry_out(store: Store, question: Question) -> int:
+    """Follow plan after plan until none changes the store, then undo all; returns how many."""
+    trail = []
+    for _ in range(_MAX_ROUNDS):
+        _, script = ask(store, question)
+        helped = {name for s in changing(script) for name in s.conversation_ids}
+        if not helped:
+            break
+        trail.append((script, store.rows()))
+        apply(store, script)
+        after, _ = ask(store, question)
+        if changing(script)[0].action == "migrate":
+            assert "wrong-column" not in {c.next.empty for c in after.conversations}
+            assert not {"AX141", "AX142"} & {f.id for f in after.findings}
+        else:
+            assert _stuck(after, helped) == set()
+            named = {c.conversation_id for c in after.conversations if c.action == "name-owner"}
+            missing = {c.conversation_id for c in after.conversations if c.next.harness is None}
+            assert named & helped <= missing
+    else:
+        pytest.fail("there is no end of plans")
+    for script, before in reversed(trail):
+        undo(store, script)
+        assert store.rows() == before
+    return len(trail)
+
+
+@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
+def test_sqlite(log: RealLog, tmp_path: Path) -> None:
+    """The first and the last server that each log was tried on; `make test-all` asks them all."""
+    questions = list(_questions(log))
+    for question in dict.fromkeys((questions[0], questions[-1])):
+        _carry_out(SqliteStore.copy(log.sqlite, tmp_path), question)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
+def test_sqlite_and_every_server(log: RealLog, tmp_path: Path) -> None:
+    plans = [_carry_out(SqliteStore.copy(log.sqlite, tmp_path), q) for q in _questions(log)]
+    assert any(plans) or log.name == "checkpointd-shaped-sqlite"
+
+
+@pytest.mark.parametrize("log", ax_logs.postgres_logs(), ids=lambda log: log.name)
+def test_postgres(log: RealLog, postgres: PostgresServer) -> None:
+    store = PostgresStore(postgres)
+    store.run(log.dump)
+    generation = "G6" if log.name.startswith(("g4", "g5")) else "G7"
+    refusing = (Harness("antigravity", False), Harness("drill", False))
+    plans = [
+        _carry_out(store, Question(asked, refusing)) for asked in (None, generation, "G8", "G6")
+    ]
+    assert sum(plans) > 2
