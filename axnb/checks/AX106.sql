@@ -11,7 +11,7 @@ select
     conversation_id,
     min(step) as step,
     format('{} {} of {} is there {} times: at steps {}.', case kind when 'tool_call' then 'call' else 'result of call' end,
-        call_id, case when min(tool) = '' then 'a tool' else min(tool) end, count(*),
+        short(call_id), case when min(tool) = '' then 'a tool' else short(min(tool)) end, count(*),
         array_to_string(list(step order by position, "row"), ', ')) as sentence,
     list(struct_pack(step := step, digest := lower(hex(row_digest))) order by position, "row") as witness
 from compared

@@ -8,7 +8,7 @@ select
     source,
     conversation_id,
     max(step) as step,
-    format('call id {} names {} different calls of turn {}.', call_id, count(distinct coalesce(content, row_digest)), turn) as sentence,
+    format('call id {} names {} different calls of turn {}.', short(call_id), count(distinct coalesce(content, row_digest)), turn) as sentence,
     list(struct_pack(step := step, digest := lower(hex(row_digest))) order by position, "row") as witness
 from compared
 where why = 'call' and kind = 'tool_call'

@@ -9,7 +9,7 @@ select
     k.source,
     k.conversation_id,
     k.call_step as step,
-    format('operation {} of {} is asked for by {} calls.', k.operation_id, k.tool, k.uses) as sentence,
+    format('operation {} of {} is asked for by {} calls.', short(k.operation_id), short(k.tool), k.uses) as sentence,
     [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
 from (
     select *,
