@@ -70,6 +70,10 @@ create or replace macro state_name(number) as
         when 3 then 'STATE_COMPLETED' when 4 then 'STATE_CANCELED' else 'STATE_' || number
     end;
 
+-- A stranger's name in a sentence, cut in the middle: it may have megabytes.
+create or replace macro short(name) as
+    case when length(name) > 60 then left(name, 30) || '…' || right(name, 29) else name end;
+
 -- A row of a conversation_log that AX of the row's own generation can decode.
 create or replace view events as
 select

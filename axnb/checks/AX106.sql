@@ -28,8 +28,8 @@ select
     conversation_id,
     first_two[1].step as step,
     format('{} {} of {} is there {} times, {} steps {} and {}.',
-        case kind when 'tool_call' then 'call' else 'result of call' end, call_id,
-        case tool when '' then 'a tool' else tool end, times, case times when 2 then 'at' else 'first at' end,
+        case kind when 'tool_call' then 'call' else 'result of call' end, short(call_id),
+        case tool when '' then 'a tool' else short(tool) end, times, case times when 2 then 'at' else 'first at' end,
         first_two[1].step, first_two[2].step) as sentence,
     first_two as witness
 from repeated

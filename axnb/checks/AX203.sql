@@ -9,8 +9,8 @@ select
     k.source,
     k.conversation_id,
     k.call_step as step,
-    format('{} {}: {}.', case when k.tool = '' then 'a call' else k.tool end,
-        coalesce(k.operation_id, '(no id)'),
+    format('{} {}: {}.', case when k.tool = '' then 'a call' else short(k.tool) end,
+        short(coalesce(k.operation_id, '(no id)')),
         case
             when k.result_position is null then 'no result was logged'
             when k.outcome = 'placeholder' then 'its result is a placeholder'

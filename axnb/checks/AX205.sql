@@ -37,7 +37,7 @@ select
     r.source,
     r.conversation_id,
     r.first_two[2].step as step,
-    format('call id {} names calls of several turns{}.', r.call_id,
+    format('call id {} names calls of several turns{}.', short(r.call_id),
         case r.ids when 1 then '' when 2 then ', and so does another id' else format(', and so do {} other ids', r.ids - 1) end) as sentence,
     [
         struct_pack(step := r.first_two[1].step, digest := lower(hex(e.digest))),

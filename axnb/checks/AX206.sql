@@ -22,7 +22,7 @@ select
     source,
     conversation_id,
     (list(first order by place)[2]).step as step,
-    format('call id {} names {} different calls of turn {}.', call_id, count(*), turn) as sentence,
+    format('call id {} names {} different calls of turn {}.', short(call_id), count(*), turn) as sentence,
     list(first order by place)[1:2] as witness
 from different
 group by source, conversation_id, turn, call_id

@@ -10,8 +10,8 @@ select
     k.source,
     k.conversation_id,
     k.call_step as step,
-    format('operation {} of {} is asked for by {} calls, first at step {} of {}.', k.operation_id, k.tool, k.uses,
-        k.first.step, k.first.conversation_id) as sentence,
+    format('operation {} of {} is asked for by {} calls, first at step {} of {}.', short(k.operation_id), short(k.tool), k.uses,
+        k.first.step, short(k.first.conversation_id)) as sentence,
     [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
 from (
     select *,

@@ -10,7 +10,7 @@ select
     k.conversation_id,
     k.next_step as step,
     format('{} at step {} may repeat the call at step {}, whose outcome is unknown.',
-        case when k.tool = '' then 'the call' else k.tool end, k.next_step, k.call_step) as sentence,
+        case when k.tool = '' then 'the call' else short(k.tool) end, k.next_step, k.call_step) as sentence,
     [
         struct_pack(step := k.call_step, digest := lower(hex(k.row_digest))),
         struct_pack(step := k.next_step, digest := lower(hex(k.next_digest)))
