@@ -96,7 +96,7 @@ found as (
     -- A known relative of AX has a field of its own there.
     join sources s on s.source = o.source
     semi join asked_answers a on a.source = o.source and a.conversation_id = o.conversation_id
-    where o.kind = 'dropped-field' and not (s.variant = 'checkpointd' and o.path = '$.session_id')
+    where o.kind = 'dropped-field' and not (coalesce(s.variant, '') = 'checkpointd' and o.path = '$.session_id')
     group by o.source, o.path
 )
 select
