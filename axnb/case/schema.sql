@@ -132,6 +132,7 @@ create table if not exists executions (
     source varchar not null,
     "row" bigint not null,
     exec_id varchar not null,
+    named varchar,                    -- the exec_id that its text names
     agent_id varchar,
     state integer,                    -- NULL where the row does not decode
     recorded_at varchar,              -- as found; G3 wrote it in the format of its driver
@@ -396,11 +397,13 @@ select j.source, j."row", n.conversation, j.step, j.position, j.digest
 from rejects j
 join conversation_numbers n on n.source = j.source and n.conversation_id = j.conversation_id;
 
--- Rows that may begin a turn: they name an owner, or are a person's and answer no question.
+-- Rows that may begin a turn: they name an owner or a configuration, which nothing else does, or are a
+-- person's and answer no question.
 create or replace view input_rows as
-select source, "row", conversation, step, position, digest, harness_id is not null as names_owner
+select source, "row", conversation, step, position, digest,
+    harness_id is not null or config is not null as names_owner
 from event_rows e
-where harness_id is not null
+where harness_id is not null or config is not null
     or (
         part_role = 'user' and part_kind in ('text', 'other')
         and (fast or not exists (

@@ -33,3 +33,25 @@ from (
     having count(distinct generation) > 1
 ) t
 left join log_rows e on e.source = t.source and e."row" = t.first_row
+union all
+select
+    f.source,
+    n.conversation_id,
+    f.first.step,
+    format('step {} is a row of another generation than its turn.', f.first.step),
+    [struct_pack(step := f.first.step, digest := lower(hex(f.first.digest)))]
+from (
+    -- The first row of each shape; which generations write it, `axnb/ax/rows.py` says.
+    select source, conversation, shape,
+        arg_min(struct_pack(step := step, digest := digest), struct_pack(p := position, r := "row")) as first
+    from event_rows
+    group by source, conversation, shape
+) f
+join conversation_numbers n on n.source = f.source and n.conversation = f.conversation
+join conversations c on c.source = f.source and c.conversation_id = n.conversation_id
+where not list_has_any(c.generations, case
+    when f.shape = 'exec' then ['G3', 'G4']
+    when f.shape = 'G5' then ['G5', 'G5b', 'G5|G5b']
+    when f.shape in ('G6', 'G7', 'G8') then [cast(f.shape as varchar)]
+    else ['G7', 'G8']
+end)

@@ -94,6 +94,7 @@ found as (
     join conversation_numbers n on n.source = o.source and n.conversation_id = o.conversation_id
     -- A known relative of AX has a field of its own there.
     join sources s on s.source = o.source
+    semi join asked_answers a on a.source = o.source and a.conversation_id = o.conversation_id
     where o.kind = 'dropped-field' and not (s.variant is not distinct from 'checkpointd' and o.path = '$.session_id')
     group by o.source, o.path
 )
