@@ -420,6 +420,7 @@ contents as (
     select
         source, conversation_id, step,
         count(*) as rows,
+        bool_or(content is null and row_digest is null) as is_unread,
         min("row") as first_row,
         arg_min(struct_pack(step := step, digest := lower(hex(row_digest))), "row", 2) as first_two
     from compared
@@ -432,6 +433,7 @@ select
     step,
     sum(rows)::bigint as rows,
     count(*) as contents,
+    bool_or(is_unread) as has_unread,
     arg_min(first_two, first_row) as first_two,
     arg_min(first_two[1], first_row, 2) as differing
 from contents

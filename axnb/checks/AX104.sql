@@ -10,7 +10,8 @@ select
     source,
     conversation_id,
     step,
-    format('step {} is there {} times with different content.', step, rows) as sentence,
+    format('step {} is there {} times{}.', step, rows,
+        case when has_unread then ', and what it says cannot be compared' else ' with different content' end) as sentence,
     differing as witness
 from duplicates
 where contents > 1

@@ -139,6 +139,12 @@ PAIRS: dict[str, list[Pair]] = {
             [("c", 4, [2, 4])],
             _turns((_charge("a", n=1),), (_charge("a", n=2),)),
         ),
+        # Results are none.
+        Pair(
+            _turn(_charge("a", n=1), _charge("a"), _answer("a"), _timed_out("a")),
+            [("c", 3, [2, 3])],
+            _turn(_charge("a", n=1), _answer("a"), _timed_out("a")),
+        ),
     ],
     "AX207": [
         Pair(
@@ -207,8 +213,22 @@ PAIRS: dict[str, list[Pair]] = {
             # One call that was logged twice.
             _turn(_charge("a", n=1), _charge("a", n=1), _timed_out("a")),
         ),
+        Pair(
+            _turn(_charge("a", n=1), _timed_out("a"), _charge("b", n=1), _answer("b")),
+            [("c", 4, [2, 4])],
+            beside(
+                _turn(_charge("a", n=1), _timed_out("a"), _charge("b", n=1), _answer("b")),
+                tools=(Tool("charge", None, consequential=False),),
+            ),
+        ),
     ],
     "AX212": [
+        # A call of the same id in an earlier turn is another one.
+        Pair(
+            _turns((_charge("q"), _answer("q")), _asked),
+            [("c", 7, [7])],
+            _turns((_charge("q"), _answer("q")), (_charge("q"), *_asked)),
+        ),
         Pair(_turn(*_asked), [("c", 3, [3])], _turn(*_asked, _charge("a"), _answer("a"))),
         Pair(
             _turn(_charge("a"), _answer("a"), *_asked),

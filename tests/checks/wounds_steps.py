@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from axnb.ax.rows import Row
 from axnb.testing.logs import LogBuilder, StoredRow, answer, call
 from tests.checks.pairs import Make, Pair, beside, changed, drop, put, rewrite, store, talk
@@ -19,11 +21,19 @@ _RESPELLED = _SAME.replace(",", ", ")
 _DIFFERENT = _SAME.replace('"b"', '"x"')
 
 
-def _calls(*ids: str) -> Make:
-    log = LogBuilder("G8")
-    parts = [call("charge", {"n": 1}, name) for name in ids]
-    log.turn("c", "hi", *parts, *(answer({"ok": True}, call_id=name) for name in {*ids}))
-    return lambda: log
+def _calls(*ids: str) -> Callable[[], LogBuilder]:
+    def make() -> LogBuilder:
+        log = LogBuilder("G8")
+        parts = [call("charge", {"n": 1}, name) for name in ids]
+        log.turn("c", "hi", *parts, *(answer({"ok": True}, call_id=name) for name in {*ids}))
+        return log
+
+    return make
+
+
+def _beside(step: int, value: str) -> Callable[[LogBuilder], None]:
+    """A key that AX has no field for."""
+    return rewrite(step, '"state":', f'"extra":{value},"state":')
 
 
 def _results(generation: str, *results: dict[str, int]) -> Make:
@@ -91,7 +101,13 @@ PAIRS: dict[str, list[Pair]] = {
     "AX104": [
         Pair(_twice(_DIFFERENT), [("c", 3, [3, 3])], _twice(_RESPELLED)),
         Pair(_twice(_SAME, _DIFFERENT), [("c", 3, [3, 3])], _twice(_SAME, _SAME)),
+        # What is not there cannot be compared.
         Pair(_twice(None), [("c", 3, [3, 3])], _twice()),
+        Pair(
+            beside(changed(talk, store(3, payload=None), put(3, None)), keyed=False, typed=False),
+            [("c", 3, [3, 3])],
+            beside(changed(talk, store(3, payload=None)), keyed=False, typed=False),
+        ),
     ],
     "AX105": [
         Pair(_twice(_RESPELLED), [("c", 3, [3, 3])], _twice(_DIFFERENT)),
@@ -100,6 +116,12 @@ PAIRS: dict[str, list[Pair]] = {
     "AX106": [
         Pair(_calls("a", "a"), [("c", 2, [2, 3])], _calls("a", "b")),
         Pair(_calls("a", "a", "a"), [("c", 2, [2, 3])], _calls("", "", "")),
+        # A row without a canonical form is like no other.
+        Pair(
+            changed(_calls("a", "a"), _beside(2, '{"x":1}'), _beside(3, '{"x":1}')),
+            [("c", 2, [2, 3])],
+            changed(_calls("a", "a"), _beside(2, '{"x":1,"x":2}'), _beside(3, '{"x":3,"x":4}')),
+        ),
         Pair(
             _results("G6", {"n": 1}, {"n": 1}),
             [("c", 3, [3, 4])],

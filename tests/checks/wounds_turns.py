@@ -155,6 +155,7 @@ PAIRS: dict[str, list[Pair]] = {
     "AX112": [
         Pair(_empty_input("G4", say("a")), [("c", 3, [3])], _empty_text),
         Pair(_empty_input("G3", say("a")), [("c", 3, [3])], _empty_input("G3", ask("Run?"))),
+        Pair(_empty_input("G8", ask("Run?")), [("c", 3, [3])], _asked("G8")),
     ],
     "AX113": [
         Pair(_unanswered(ends=True), [("c", 3, [3])], _unanswered(ends=False)),

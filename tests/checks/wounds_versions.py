@@ -109,7 +109,11 @@ PAIRS: dict[str, list[Pair]] = {
             _owned_by("", "drill", "drill"),
         ),
     ],
-    "AX145": [Pair(_older, [("c", None, [])], _older, "G8", "G7")],
+    "AX145": [
+        Pair(_older, [("c", None, [])], _older, "G8", "G7"),
+        # G3 has no owners.
+        Pair(_older, [("c", None, [])], _in("G4", "drill"), "G8", "G3"),
+    ],
     "AX146": [
         Pair(
             beside(_in("G8", "drill"), harnesses=("antigravity",)),
