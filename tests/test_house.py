@@ -162,6 +162,13 @@ def test_a_check_has_a_full_header(path: Path) -> None:
     assert text.count(".") >= 2, "the explanation is a few sentences"
 
 
+def test_the_page_of_findings_is_fresh() -> None:
+    """After a change of a header: `make findings`."""
+    from axnb.checks.registry import catalogue
+
+    assert (PACKAGE.parent / "docs" / "findings.md").read_text(encoding="utf-8") == catalogue()
+
+
 def test_names_of_checks_are_unique() -> None:
     names = [_read(path).splitlines()[1] for path in CHECKS]
     assert len(set(names)) == len(names)

@@ -40,14 +40,16 @@ wanted as (
     join conversation_numbers n on n.source = $source and n.conversation = m.conversation
     join (
         -- A harness that never logs a result leaves every call open: that says nothing of any of them.
-        select k.conversation_id, k.tool
+        select k.conversation_id, k.tool,
+            min(k.call_position) filter (k.outcome in ('unknown', 'placeholder')) as first_open
         from tool_calls k
         join conversations c on c.source = k.source and c.conversation_id = k.conversation_id
         left join silent_harnesses h on h.source = k.source and h.harness_id = coalesce(c.harness_id, '')
         where k.source = $source and h.source is null
         group by k.conversation_id, k.tool
-        having count(*) > 1 and count(*) filter (k.outcome in ('unknown', 'placeholder')) > 0
-    ) k on k.conversation_id = n.conversation_id and k.tool = m.tool
+        -- Only what follows a call may repeat it.
+        having max(k.call_position) > first_open
+    ) k on k.conversation_id = n.conversation_id and k.tool = m.tool and m.position >= k.first_open
     where m.kind = 'tool_call'
 )
 select
