@@ -3,11 +3,17 @@
 -- $asked, what people call it; $has_owners, whether its rows have owners at all.
 create or replace temp table answers as select *, $has_owners as has_owners from asked_answers;
 
+-- The conversations that were asked about, by number: rows are found sooner by it.
+create or replace temp table asked_numbers as
+select n.*
+from conversation_numbers n
+join asked_answers a on a.source = n.source and a.conversation_id = n.conversation_id;
+
 -- The first row that it cannot decode of each conversation that it cannot read.
 create or replace temp table unreadable_rows as
 with hidden as (
     select n.*
-    from conversation_numbers n
+    from asked_numbers n
     join asked_answers a on a.source = n.source and a.conversation_id = n.conversation_id
     where a.empty = 'unreadable'
 )
@@ -47,6 +53,7 @@ shaped as (
         max(e.conversation) as highest,
         arg_min(struct_pack(c := e.conversation, s := step, d := digest), "row") as first
     from event_rows e
+    semi join asked_numbers n on n.source = e.source and n.conversation = e.conversation
     group by all
 ),
 held as (
