@@ -43,19 +43,6 @@ group by k.source, k.conversation_id;
 -- no generation has a field for were found when the row was decoded.
 create or replace temp table dropped_fields as
 with
-shaped as (
-    select
-        e.source, shape,
-        harness_id is not null as has_owner, config is not null as has_config,
-        exec_id is not null as has_exec, content_count > 0 as has_content,
-        count(*) as rows,
-        min(e.conversation) as lowest,
-        max(e.conversation) as highest,
-        arg_min(struct_pack(c := e.conversation, s := step, d := digest), "row") as first
-    from event_rows e
-    semi join asked_numbers n on n.source = e.source and n.conversation = e.conversation
-    group by all
-),
 held as (
     select *, unnest(list_filter(
         case
@@ -74,7 +61,7 @@ held as (
         end,
         lambda field: field is not null
     )) as field
-    from shaped
+    from row_shapes
 ),
 known as (
     select generation, unnest(fields) as field
