@@ -230,8 +230,7 @@ def _are_decided(parts: Iterable[Piece]) -> bool:
     open_ids: set[str] = set()
     for part in parts:
         if part.kind == "asked":
-            if part.id in open_ids:
-                return False
+            # One that waits may be put to the person again.
             open_ids.add(part.id)
         elif part.kind in ("approved", "declined"):
             if part.id not in open_ids:
