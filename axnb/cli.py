@@ -16,6 +16,7 @@ import click
 
 from axnb import __version__
 from axnb.errors import AxnbError, UsageError
+from axnb.text import safe
 
 if TYPE_CHECKING:
     from axnb.case.case import Case
@@ -35,6 +36,8 @@ class _Group(click.Group):
             _say(f"axnb: {err}")
             code = err.exit_code
         except click.ClickException as err:
+            # It quotes what stands in the arguments, which may be a stranger's id.
+            err.message = safe(err.message)  # type: ignore[misc]
             err.show()
             code = 2
         except (click.Abort, KeyboardInterrupt):
@@ -57,8 +60,6 @@ class _Group(click.Group):
 
 
 def _say(text: str) -> None:
-    from axnb.text import safe
-
     click.echo(safe(text), err=True)
 
 
@@ -283,7 +284,6 @@ def load(
     """Load logs into a case file."""
     from axnb.case.case import ask
     from axnb.evidence.load import LoadOptions
-    from axnb.text import safe
 
     if case_path is None:
         raise UsageError("say where to keep it: --case FILE.duckdb.")

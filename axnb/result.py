@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from axnb.errors import AxnbError
+from axnb.text import is_hidden, is_path
 
 Verdict = Literal["ok", "failed", "inconclusive", "not-run"]
 
@@ -115,14 +116,18 @@ class Result:
         return path
 
 
-#: What a terminal or an editor may take for a command, or hide: escaped in JSON, which may.
-_UNSAFE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_NOT_PLAIN = re.compile("[^\n -~]")
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """JSON with text as it is, but for control characters and lone surrogates."""
+    """JSON with text as it is, but for what a terminal or an editor may take for a command, or
+    hide: that is escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _NOT_PLAIN.sub(lambda match: _escaped(match[0]), text)
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character)[1:-1] if is_hidden(character) else character
 
 
 def write_file(path: Path, text: str) -> None:
@@ -130,6 +135,8 @@ def write_file(path: Path, text: str) -> None:
 
     Raises AxnbError with the path if it cannot be written.
     """
+    if not is_path(str(path)):
+        raise AxnbError(f"{str(path)!r:.80} cannot be written: no file has such a name.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from axnb.errors import UsageError
+from axnb.text import is_path
 
 FILE_NAME = "axnb.toml"
 
@@ -64,6 +65,8 @@ class Settings:
         Raises UsageError with the file and the key for what cannot be used.
         """
         file = path or Path(FILE_NAME)
+        if not is_path(str(file)):
+            raise UsageError(f"the settings {str(file)!r:.80} are no file: none has such a name.")
         if path is None and not file.exists():
             return cls()
         try:
@@ -87,7 +90,7 @@ def _settings(document: dict[str, Any], file: Path) -> Settings:
     if not isinstance(timeout, int) or isinstance(timeout, bool) or timeout <= 0:
         raise UsageError(f"statement_timeout in {file} is not a number of seconds.")
     scratch = document.get("scratch")
-    if scratch is not None and not (isinstance(scratch, str) and Path(scratch).is_dir()):
+    if scratch is not None and not (isinstance(scratch, str) and os.path.isdir(scratch)):
         raise UsageError(f"scratch in {file} is not a folder that exists.")
     tools = document.get("tools", {})
     if not isinstance(tools, dict):

@@ -2,32 +2,81 @@
 
 from __future__ import annotations
 
+import os
+import re
 import unicodedata
 
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 #: What a spreadsheet takes for the start of a formula, in plain and full width.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+_FORMULA_STARTS = "=+-@＝＋－＠"
+
+
+#: What looks like nothing although its category is that of a letter or a mark.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+
+#: Marks on one letter; more of them run over the lines above and below.
+_MOST_MARKS = 4
 
 
 def safe(text: str) -> str:
     """`text` on one line, with everything visible that could move a cursor or hide a letter.
 
-    Control characters, bidi overrides, zero-width characters and lone surrogates become escapes.
+    Control characters, bidi overrides, invisible characters, lone surrogates and piles of marks
+    become escapes.
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_visible(character) for character in text)
+    shown = []
+    # A mark needs a letter of its own text: it would change what stands before it.
+    marks = _MOST_MARKS
+    for character in text:
+        escapes = is_hidden(character)
+        if is_mark(character):
+            marks += 1
+            escapes = escapes or marks > _MOST_MARKS
+        else:
+            marks = _MOST_MARKS if escapes else 0
+        shown.append(_escape(character) if escapes else character)
+    return "".join(shown)
 
 
-def _visible(character: str) -> str:
-    if character in _ESCAPES:
-        return _ESCAPES[character]
-    if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"):
-        return (
-            f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"
-        )
-    return character
+def is_hidden(character: str) -> bool:
+    """Does a character do something, or show nothing, where it should be seen?"""
+    hidden = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+    return unicodedata.category(character) in hidden or bool(_INVISIBLE.match(character))
+
+
+def is_mark(character: str) -> bool:
+    """Is it drawn onto the letter before it?"""
+    return unicodedata.category(character) in ("Mn", "Me")
+
+
+def _escape(character: str) -> str:
+    number = ord(character)
+    return _ESCAPES.get(character) or (
+        f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    )
+
+
+def is_text(text: str) -> bool:
+    """Has `text` a form in UTF-8? Half of a surrogate pair has none; Python makes one of a byte of
+    an argument that is no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_path(text: str) -> bool:
+    """Can `text` name a file? Any byte but NUL may stand in a name, also one that is no UTF-8."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def columns(text: str) -> int:
@@ -35,13 +84,13 @@ def columns(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in text
+        0 if is_mark(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
     )
 
 
 def cut(text: str, width: int) -> str:
-    """The beginning of `text` that fits into `width` columns."""
+    """The beginning of `text` that fits into `width` columns; nothing where there is no room."""
+    width = max(width, 0)
     while columns(text) > width:
         text = text[: max(len(text) - max(1, (columns(text) - width) // 2), 0)]
     return text
@@ -51,6 +100,8 @@ def cut_middle(text: str, width: int) -> str:
     """`text` in at most `width` columns, cut in the middle: both ends tell ids apart."""
     if columns(text) <= width:
         return text
+    if width < 1:
+        return ""
     head = cut(text[:width], (width - 1) // 2)
     tail = cut(text[::-1][:width], width - 1 - columns(head))[::-1]
     return f"{head}…{tail}"
@@ -85,8 +136,10 @@ def fold(text: str, width: int) -> list[str]:
 
 
 def cell(text: str) -> str:
-    """A text cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    """A text cell that no spreadsheet takes for a formula, whatever it strips from its start."""
+    seen = (c for c in text if not (c.isspace() or is_hidden(c)))
+    is_formula = next(seen, " ") in _FORMULA_STARTS or text.startswith(("\t", "\r", "\n"))
+    return f"'{text}" if is_formula else text
 
 
 def count(number: int, singular: str, plural: str | None = None) -> str:

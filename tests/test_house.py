@@ -154,7 +154,7 @@ def test_a_check_has_a_full_header(path: Path) -> None:
     lines = _read(path).splitlines()
     assert re.fullmatch(r"AX[1-7]\d\d", path.stem)
     assert lines[0] == f"-- id: {path.stem}"
-    assert re.fullmatch(r"-- name: [a-z]+(-[a-z]+)*", lines[1])
+    assert re.fullmatch(r"-- name: [a-z]+(-[a-z0-9]+)*", lines[1])
     assert re.fullmatch(r"-- severity: (info|warning|error)", lines[2])
     header = [line for line in lines if line.startswith("--")]
     told = [line for line in header if not re.match(r"-- (id|name|severity|needs):", line)]

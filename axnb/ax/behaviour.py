@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from axnb.ax.versions import BUILT_IN_HARNESSES, Generation
 from axnb.errors import UsageError
+from axnb.text import is_text
 
 #: What a server does with a request; the words of `next` in `axnb.triage/1`.
 DOES = (
@@ -50,6 +51,10 @@ class Harness:
     id: str
     accepts: bool | None
 
+    def __post_init__(self) -> None:
+        if not is_text(self.id):
+            raise UsageError(f"harness {self.id!r:.80} is no text in UTF-8.")
+
     @classmethod
     def named(cls, name: str) -> Harness:
         """A harness of which only the name is known; the built-in ones refuse."""
@@ -65,7 +70,7 @@ class Harness:
             return cls.named(text)
         name, _, how = text.rpartition("=")
         if not name or how not in ("accepts", "refuses"):
-            raise UsageError(f"harness {text!r} is not ID, ID=accepts or ID=refuses.")
+            raise UsageError(f"harness {text!r:.80} is not ID, ID=accepts or ID=refuses.")
         return cls(name, how == "accepts")
 
     def __str__(self) -> str:

@@ -20,6 +20,7 @@ import duckdb
 
 from axnb.errors import CaseError, CaseLockedError, UsageError
 from axnb.settings import Settings
+from axnb.text import is_path, is_text
 
 if TYPE_CHECKING:
     import pandas
@@ -30,7 +31,7 @@ _OVERFULL = 1.25
 _ENOUGH_FOR_A_FILE = 0.8
 
 #: Raised when a table of the case changes its meaning.
-SCHEMA_VERSION = "3"
+SCHEMA_VERSION = "4"
 
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 
@@ -73,6 +74,8 @@ class Case:
         if path is not None and ":/" in str(path):
             # An address in the wrong place may hold a password: it is not repeated.
             raise UsageError("a case is a file, and not an address.")
+        if path is not None and not (is_path(str(path)) and is_text(str(path))):
+            raise UsageError(f"DuckDB takes no file of the name {str(path)!r:.80}.")
         self.path = Path(path) if path is not None else None
         self.settings = settings or Settings.read()
         self._spill = Path(tempfile.mkdtemp(prefix="axnb-spill-", dir=self.settings.scratch))

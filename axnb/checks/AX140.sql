@@ -17,15 +17,14 @@ union all
 select
     t.source,
     t.conversation_id,
-    t.first_step as step,
+    e.step,
     format('the conversation holds turns of {}.', array_to_string(list_sort(t.generations), ', ')) as sentence,
-    [struct_pack(step := t.first_step, digest := lower(hex(e.digest)))] as witness
+    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
 from (
     -- The first turn that another generation wrote than the conversation's first.
     select
         source, conversation_id, list(distinct generation) as generations,
-        min(first_step) filter (generation <> first_generation) as first_step,
-        min(first_position) filter (generation <> first_generation) as first_position
+        arg_min(first_row, turn) filter (generation <> first_generation) as first_row
     from (
         select *, first_value(generation) over (partition by source, conversation_id order by turn) as first_generation
         from turns
@@ -33,7 +32,7 @@ from (
     group by source, conversation_id
     having count(distinct generation) > 1
 ) t
-left join events e on e.source = t.source and e.conversation_id = t.conversation_id and e.position = t.first_position
+left join log_rows e on e.source = t.source and e."row" = t.first_row
 union all
 select
     f.source,

@@ -10,7 +10,7 @@ select
     n.conversation_id,
     list_extract(list(r.named.step order by r.named.position), 2) as step,
     format('{} harnesses own the conversation, one after the other: {}.', count(*),
-        array_to_string(list(r.harness_id order by r.named.position), ', ')) as sentence,
+        array_to_string(list(short(r.harness_id) order by r.named.position), ', ')) as sentence,
     list(struct_pack(step := r.named.step, digest := lower(hex(r.named.digest))) order by r.named.position) as witness
 from (
     select source, conversation, harness_id,

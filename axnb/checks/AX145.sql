@@ -10,7 +10,7 @@ select
     a.source,
     a.conversation_id,
     null as step,
-    format('{} does not see that {} owns the conversation.', $asked, c.harness_id) as sentence,
+    format('{} does not see that {} owns the conversation.', $asked, short(c.harness_id)) as sentence,
     [] as witness
 from answers a
 join conversations c on c.source = a.source and c.conversation_id = a.conversation_id

@@ -11,8 +11,8 @@ select
     a.conversation_id,
     null as step,
     case a.empty
-        when 'harness-missing' then format('{} refuses every request: the harness {} is not registered.', $asked, coalesce(nullif(a.owner, ''), '(the default)'))
-        else format('{} refuses every request that does not name the harness {}.', $asked, coalesce(nullif(a.owner, ''), '(none)'))
+        when 'harness-missing' then format('{} refuses every request: the harness {} is not registered.', $asked, short(coalesce(nullif(a.owner, ''), '(the default)')))
+        else format('{} refuses every request that does not name the harness {}.', $asked, short(coalesce(nullif(a.owner, ''), '(none)')))
     end as sentence,
     [] as witness
 from answers a

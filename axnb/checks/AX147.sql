@@ -11,7 +11,7 @@ select
     a.conversation_id,
     null as step,
     format('the next request under {} binds the conversation to {}, and {} owns it.', $asked,
-        coalesce(a.harness, 'its default harness'), c.harness_id) as sentence,
+        short(coalesce(a.harness, 'its default harness')), short(c.harness_id)) as sentence,
     [] as witness
 from answers a
 join conversations c on c.source = a.source and c.conversation_id = a.conversation_id

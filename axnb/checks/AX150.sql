@@ -13,7 +13,7 @@ select
     format('the input of turn {} names no harness.', t.turn) as sentence,
     [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
 from turns t
-join events e on e.source = t.source and e.conversation_id = t.conversation_id and e.position = t.first_position
+join event_rows e on e.source = t.source and e."row" = t.first_row
 where t.input_step is not null and t.harness_id is null
     and (
         t.generation in ('G6', 'G7', 'G8')

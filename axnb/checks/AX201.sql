@@ -9,9 +9,8 @@ select
     o.source,
     o.conversation_id,
     o.step,
-    format('a result of {}{} has no call.', case when o.tool = '' then 'a tool' else o.tool end,
-        case when o.call_id = '' then '' else ' for call ' || o.call_id end) as sentence,
+    format('a result of {}{} has no call.', case when o.tool = '' then 'a tool' else short(o.tool) end,
+        case when o.call_id = '' then '' else ' for call ' || short(o.call_id) end) as sentence,
     [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
 from orphan_results o
-left join events e on e.source = o.source and e.conversation_id = o.conversation_id
-    and e.position = o.position
+left join event_rows e on e.source = o.source and e."row" = o."row"

@@ -9,8 +9,8 @@ select
     k.source,
     k.conversation_id,
     k.call_step as step,
-    format('{} {}: {}.', case when k.tool = '' then 'a call' else k.tool end,
-        coalesce(k.operation_id, '(no id)'),
+    format('{} {}: {}.', case when k.tool = '' then 'a call' else short(k.tool) end,
+        short(coalesce(k.operation_id, '(no id)')),
         case
             when k.result_position is null then 'no result was logged'
             when k.outcome = 'placeholder' then 'its result is a placeholder'
@@ -20,6 +20,5 @@ select
 from tool_calls k
 join conversations c on c.source = k.source and c.conversation_id = k.conversation_id
 left join silent_harnesses h on h.source = k.source and h.harness_id = coalesce(c.harness_id, '')
-left join events e on e.source = k.source and e.conversation_id = k.conversation_id
-    and e.position = k.call_position
+left join event_rows e on e.source = k.source and e."row" = k.call_row
 where k.outcome in ('unknown', 'placeholder') and k.consequential and h.source is null

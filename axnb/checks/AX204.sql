@@ -10,6 +10,6 @@ select
     null as conversation_id,
     null as step,
     format('{} logs calls without results: the outcome of all {} is unknown from this log.',
-        case when h.harness_id = '' then 'the unnamed default harness' else h.harness_id end, h.calls) as sentence,
+        case when h.harness_id = '' then 'the unnamed default harness' else short(h.harness_id) end, h.calls) as sentence,
     [] as witness
 from silent_harnesses h

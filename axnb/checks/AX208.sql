@@ -11,7 +11,7 @@ select
     null as conversation_id,
     null as step,
     format('{} has no operation id of its own: {} known by {}.',
-        case when k.tool = '' then 'a tool without a name' else k.tool end,
+        case when k.tool = '' then 'a tool without a name' else short(k.tool) end,
         case when count(*) = 1 then '1 call is' else count(*) || ' calls are' end,
         case when bool_and(k.operation_id_from = 'none') then 'nothing'
             when bool_or(k.operation_id_from = 'none') then 'a call id or nothing' else 'a call id' end) as sentence,

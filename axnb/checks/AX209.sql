@@ -8,10 +8,9 @@ select
     k.source,
     k.conversation_id,
     k.call_step as step,
-    format('the call of {} has no operation id at {}.', k.tool, r.path) as sentence,
+    format('the call of {} has no operation id at {}.', short(k.tool), r.path) as sentence,
     [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
 from tool_calls k
 join tool_rules r on r.source = k.source and r.tool = k.tool and r.path is not null
-left join events e on e.source = k.source and e.conversation_id = k.conversation_id
-    and e.position = k.call_position
+left join event_rows e on e.source = k.source and e."row" = k.call_row
 where k.consequential and not starts_with(k.operation_id_from, '$')

@@ -10,7 +10,7 @@ select
     k.conversation_id,
     k.next_step as step,
     format('{} at step {} may repeat the call at step {}, whose outcome is unknown.',
-        case when k.tool = '' then 'the call' else k.tool end, k.next_step, k.call_step) as sentence,
+        case when k.tool = '' then 'the call' else short(k.tool) end, k.next_step, k.call_step) as sentence,
     [
         struct_pack(step := k.call_step, digest := lower(hex(k.row_digest))),
         struct_pack(step := k.next_step, digest := lower(hex(k.next_digest)))
@@ -21,8 +21,7 @@ from (
         lead(c.step) over same_call as next_step,
         lead(c.row_digest) over same_call as next_digest
     from compared c
-    join tool_calls k on k.source = c.source and k.conversation_id = c.conversation_id
-        and k.call_position = c.position and k.part = c.part
+    join tool_calls k on k.source = c.source and k.call_row = c."row" and k.part = c.part
     where c.why = 'arguments' and c.content is not null
     window same_call as (
         partition by c.source, c.conversation_id, c.tool, c.content order by c.position, c."row", c.part

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from axnb.errors import NotALogError
-from axnb.text import cut_middle
+from axnb.text import cut_middle, safe
 
 LOG_TABLE = "conversation_log"
 EXECUTION_TABLE = "execution_log"
@@ -104,5 +104,5 @@ def _no_log(place: str, tables: Mapping[str, Sequence[str]], if_empty: str) -> N
 
 def _names(names: Sequence[str]) -> str:
     """Some names of a stranger's, each of them short."""
-    shown = ", ".join(cut_middle(name, 40) for name in names[:12])
+    shown = ", ".join(cut_middle(safe(name), 40) for name in names[:12])
     return f"{shown}, … {len(names) - 12} more" if len(names) > 12 else shown

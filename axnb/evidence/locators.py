@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsp
 from axnb.ax.behaviour import Harness
 from axnb.ax.config import read_config
 from axnb.errors import SourceError, UsageError
+from axnb.text import is_path
 
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _URL = re.compile(r"postgres(ql)?://")
@@ -30,6 +31,10 @@ class SqliteLocator:
     """A SQLite file."""
 
     path: Path
+
+    def __post_init__(self) -> None:
+        if not is_path(str(self.path)):
+            raise UsageError("the source is no path: no file has such a name.")
 
     def __str__(self) -> str:
         return os.fsencode(self.path).decode(errors="backslashreplace")
@@ -75,6 +80,8 @@ def locate(text: str, environment: Mapping[str, str]) -> Located:
     """
     if _URL.match(text):
         return Located(_postgres(text))
+    if not is_path(text):
+        raise UsageError("the source is no path: no file has such a name.")
     if text.startswith("sqlite:"):
         return Located(SqliteLocator(_sqlite_path(text)))
     path = Path(text)
@@ -127,7 +134,7 @@ def _sqlite_path(url: str) -> Path:
     if not rest.startswith("//"):
         return Path(rest)
     path = Path(rest.removeprefix("///") if rest.startswith("///") else rest.removeprefix("//"))
-    return path if path.is_absolute() or path.exists() else Path("/") / path
+    return path if path.is_absolute() or _exists(path) else Path("/") / path
 
 
 def _postgres(dsn: str) -> PostgresLocator:

@@ -47,7 +47,7 @@ class PostgresSession:
         try:
             self._connection = adbc.connect(dsn)
             self._begin()
-        except (adbc.Error, OSError) as err:
+        except (adbc.Error, OSError, UnicodeEncodeError) as err:
             self.close()
             raise self.translated(err) from None
 

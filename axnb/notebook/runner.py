@@ -14,6 +14,7 @@ from typing import Any
 
 from axnb.errors import AxnbError, UsageError
 from axnb.notebook.parameters import refuse_secrets
+from axnb.result import to_json
 
 #: Seconds that one cell may take.
 CELL_TIMEOUT = 3600
@@ -112,4 +113,4 @@ def _without_paths(text: str) -> str:
     for name in ("input_path", "output_path"):
         if about.get(name):
             about[name] = Path(about[name]).name
-    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+    return to_json(notebook, indent=1) + "\n"

@@ -9,7 +9,7 @@ import duckdb
 
 from axnb.case.case import Case
 from axnb.errors import UsageError
-from axnb.text import columns, cut_middle, pad, safe
+from axnb.text import columns, cut_middle, is_text, pad, safe
 
 #: Rows and characters of a value that are printed.
 MAX_ROWS = 1000
@@ -25,6 +25,8 @@ def print_queries(case: Case, text: str, write: Callable[[str], Any]) -> None:
 
     Raises UsageError with the first line of what DuckDB says, if that is about the query.
     """
+    if not is_text(text):
+        raise UsageError("the query is no text in UTF-8.")
     with case.reading() as session:
         session.execute("set lock_configuration = true")
         try:

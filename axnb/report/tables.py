@@ -87,7 +87,9 @@ def write_parquet(triage: Triage, path: Path) -> None:
 
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        pq.write_table(table(triage), aside)
+        # Arrow takes no path that is no UTF-8.
+        with aside.open("wb") as file:
+            pq.write_table(table(triage), file)
         os.replace(aside, path)
     except OSError as err:
         with suppress(OSError):

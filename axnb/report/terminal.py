@@ -239,7 +239,9 @@ def _unresolved_sentence(triage: Triage) -> list[str]:
     )
     if not tools:
         return []
-    named = ", ".join(f"{safe(tool)} {n:,}" for tool, n in tools.most_common(4))
+    named = ", ".join(
+        f"{cut_middle(safe(tool), _ID_WIDTH)} {n:,}" for tool, n in tools.most_common(4)
+    )
     more = f", {count(len(tools) - 4, 'more tool')}" if len(tools) > 4 else ""
     calls = sum(tools.values())
     verb = "has" if calls == 1 else "have"

@@ -57,8 +57,8 @@ def triage(
     for expectation in question.expectations:
         if conversations and expectation.conversation_id not in conversations:
             raise UsageError(
-                f"step {expectation.last} is expected of {expectation.conversation_id!r}, and only "
-                "other conversations were asked about."
+                f"step {expectation.last} is expected of {expectation.conversation_id!r:.80}, and "
+                "only other conversations were asked about."
             )
     with case.reading() as session:
         look = Look(session, conversations)
@@ -97,9 +97,9 @@ def triage(
 def _no_conversation(missing: str, look: Look) -> str:
     close = look.close_ids(missing)
     if not close:
-        return f"no source has a conversation {missing!r}."
+        return f"no source has a conversation {missing!r:.80}."
     names = ", ".join(map(repr, close))
-    return f"no source has a conversation {missing!r}; these ids look like it: {names}."
+    return f"no source has a conversation {missing!r:.80}; these ids look like it: {names}."
 
 
 def choose_target(

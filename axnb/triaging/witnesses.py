@@ -13,7 +13,7 @@ import pyarrow as pa
 from axnb.case.canonical import canonical_digests
 from axnb.case.case import ask, run_sql
 from axnb.errors import UsageError
-from axnb.text import count
+from axnb.text import count, is_text
 
 #: Rows that are compared, or whose texts are hashed, at a time.
 _CHUNK = 10_000
@@ -60,6 +60,8 @@ class Expectation:
                 f"--expect-last {text} names no conversation: write ID={text}, or give one "
                 "--conversation."
             )
+        if not is_text(text):
+            raise UsageError(f"--expect-last {text[:80]!r} names no conversation: it is no UTF-8.")
         return cls(found["id"] or conversations[0], int(found["last"]))
 
 

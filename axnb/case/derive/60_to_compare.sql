@@ -1,8 +1,20 @@
 -- What has to be compared by what it says, and not by how it is spelled: rows that share a number,
--- rows of a turn that share a call id, and the arguments of calls of a tool of which one call's
--- outcome is unknown. Most logs have few of these. Parameter: $source.
+-- rows of a turn that share a call id, with the arguments of the calls among them, and the arguments
+-- of calls of a tool of which one call's outcome is unknown. Most logs have few of these.
+-- Parameter: $source.
 create or replace temp table to_compare as
 with
+same_id as (
+    select m.*
+    from marks m
+    join (
+        select conversation, turn, kind, call_id
+        from marks
+        where call_id <> ''
+        group by conversation, turn, kind, call_id
+        having count(*) > 1
+    ) g using (conversation, turn, kind, call_id)
+),
 wanted as (
     select 'number' as why, 0::bigint as part, "row", conversation, step, position, turn,
         null::varchar as kind, null::varchar as call_id, null::varchar as tool
@@ -15,16 +27,12 @@ wanted as (
         having count(*) > 1
     )
     union all
-    select 'call', 0, m."row", m.conversation, m.step, m.position, m.turn, cast(m.kind as varchar),
-        m.call_id, m.tool
-    from marks m
-    join (
-        select conversation, turn, kind, call_id
-        from marks
-        where call_id <> ''
-        group by conversation, turn, kind, call_id
-        having count(*) > 1
-    ) g using (conversation, turn, kind, call_id)
+    select 'call', 0, "row", conversation, step, position, turn, cast(kind as varchar), call_id, tool
+    from same_id
+    union all
+    select 'id', part, "row", conversation, step, position, turn, cast(kind as varchar), call_id, tool
+    from same_id
+    where kind = 'tool_call'
     union all
     select 'arguments', m.part, m."row", m.conversation, m.step, m.position, m.turn,
         cast(m.kind as varchar), m.call_id, m.tool
