@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-tests
 PROTOS := axnb/ax/proto
 
-.PHONY: demo test test-all check bench protos requirements clean
+.PHONY: demo test test-all check bench findings protos requirements clean
 
 demo: $(STAMP)  ## Triage the sample log, run its notebook, leave a result folder
 	$(VENV)/bin/axnb demo
@@ -25,6 +25,9 @@ check: $(TEST_STAMP)  ## Lint, types, import arrows
 
 bench: $(TEST_STAMP)  ## Load 1,000,000 events, beside the peers
 	$(PYTHON) -m tests.benchmarks.run --events 1000000 --store both
+
+findings: $(STAMP)  ## Write docs/findings.md after a change of a check's header
+	$(PYTHON) -c "from axnb.checks.registry import catalogue; print(catalogue(), end='')" > docs/findings.md
 
 protos: $(TEST_STAMP)  ## Compile the schemas after a change of a .proto file
 	for g in g3 g4 g5 g6 g7 g8; do \

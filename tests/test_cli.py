@@ -645,7 +645,7 @@ def test_an_id_that_is_no_text_is_shown_as_one(axnb: Cli) -> None:
     log = _healthy()
     log.rows.append(StoredRow(b"\xed\xa0\x80\xff\x1b", 1, log.rows[0].payload))
     result = axnb("triage", _write(log, keyed=False), "--all")
-    assert "undecodable-row" in result.stdout
+    assert "unreadable-key" in result.stdout
     assert _raw_controls(result.output) == set()
 
 

@@ -154,12 +154,19 @@ def test_a_check_has_a_full_header(path: Path) -> None:
     lines = _read(path).splitlines()
     assert re.fullmatch(r"AX[1-7]\d\d", path.stem)
     assert lines[0] == f"-- id: {path.stem}"
-    assert re.fullmatch(r"-- name: [a-z]+(-[a-z]+)*", lines[1])
+    assert re.fullmatch(r"-- name: [a-z]+(-[a-z0-9]+)*", lines[1])
     assert re.fullmatch(r"-- severity: (info|warning|error)", lines[2])
     header = [line for line in lines if line.startswith("--")]
     told = [line for line in header if not re.match(r"-- (id|name|severity|needs):", line)]
     text = " ".join(line.removeprefix("--").strip() for line in told)
     assert text.count(".") >= 2, "the explanation is a few sentences"
+
+
+def test_the_page_of_findings_is_fresh() -> None:
+    """After a change of a header: `make findings`."""
+    from axnb.checks.registry import catalogue
+
+    assert (PACKAGE.parent / "docs" / "findings.md").read_text(encoding="utf-8") == catalogue()
 
 
 def test_names_of_checks_are_unique() -> None:

@@ -247,7 +247,8 @@ def test_an_unknown_read_is_no_doubt(axnb: Cli, tmp_path: Path) -> None:
     (tmp_path / "axnb.toml").write_text("[tools.http_get]\nconsequential = false")
     result = axnb("triage", log, "--json")
     found = json.loads(result.stdout)
-    assert (result.exit_code, found["verdict"], found["findings"]) == (0, "ok", [])
+    assert (result.exit_code, found["verdict"]) == (0, "ok")
+    assert {f["severity"] for f in found["findings"]} == {"info"}
     actions = {c["conversation_id"]: c["action"] for c in found["conversations"]}
     assert actions == {"fine": "nothing", "finished": "nothing"}
 

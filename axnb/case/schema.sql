@@ -132,6 +132,7 @@ create table if not exists executions (
     source varchar not null,
     "row" bigint not null,
     exec_id varchar not null,
+    named varchar,                    -- the exec_id that its text names
     agent_id varchar,
     state integer,                    -- NULL where the row does not decode
     recorded_at varchar,              -- as found; G3 wrote it in the format of its driver
@@ -218,9 +219,11 @@ create table if not exists oddities (
 -- What had to be compared by what it says, and nothing else.
 create table if not exists compared (
     source varchar not null,
-    why varchar not null,             -- number, call or arguments: what it shares with other rows
+    -- What it shares with other rows: `number`; `call`, its id within the turn; `id`, the same, looked at
+    -- for what is asked for; `arguments`, the tool of calls of which one is unresolved.
+    why varchar not null,
     "row" bigint not null,
-    part bigint not null,             -- 0: the whole row, but for its number
+    part bigint not null,             -- 0: the whole row, but for its number; else its arguments
     conversation_id varchar not null,
     step bigint,
     position bigint not null,
@@ -244,7 +247,9 @@ create table if not exists turns (
     last_position bigint not null,
     ended varchar not null,           -- the terminal state, `interrupted`, or `unspecified`
     generation varchar not null,      -- who wrote it
-    harness_id varchar                -- the owner that its input row names
+    harness_id varchar,               -- the owner that its input row names
+    first_row bigint not null,
+    last_row bigint not null
 );
 
 -- What the settings said of a tool when the source was loaded.
@@ -272,7 +277,10 @@ create table if not exists tool_calls (
     result_position bigint,
     pairing varchar,                  -- id, order or inferred; NULL without a result
     outcome varchar not null,         -- completed, failed, placeholder, unknown, …
-    consequential boolean not null
+    consequential boolean not null,
+    -- Several rows can stand at one position where a table has no key: these tell them apart.
+    call_row bigint not null,
+    result_row bigint
 );
 
 -- A result that no call claims.
@@ -284,7 +292,8 @@ create table if not exists orphan_results (
     position bigint not null,
     part bigint not null,
     call_id varchar not null,
-    tool varchar not null
+    tool varchar not null,
+    "row" bigint not null
 );
 
 -- A question that a harness put to a person.
@@ -295,7 +304,9 @@ create table if not exists questions (
     step bigint,
     position bigint not null,
     question_id varchar not null,
-    outcome varchar not null          -- awaiting-decision, approved or declined
+    outcome varchar not null,         -- awaiting-decision, approved or declined
+    answer_turn bigint,               -- where the last word on it stands; NULL without one
+    answer_row bigint
 );
 
 -- A conversation, and what it looks like without asking any server.
@@ -386,11 +397,13 @@ select j.source, j."row", n.conversation, j.step, j.position, j.digest
 from rejects j
 join conversation_numbers n on n.source = j.source and n.conversation_id = j.conversation_id;
 
--- Rows that may begin a turn: they name an owner, or are a person's and answer no question.
+-- Rows that may begin a turn: they name an owner or a configuration, which nothing else does, or are a
+-- person's and answer no question.
 create or replace view input_rows as
-select source, "row", conversation, step, position, digest, harness_id is not null as names_owner
+select source, "row", conversation, step, position, digest,
+    harness_id is not null or config is not null as names_owner
 from event_rows e
-where harness_id is not null
+where harness_id is not null or config is not null
     or (
         part_role = 'user' and part_kind in ('text', 'other')
         and (fast or not exists (
@@ -399,28 +412,46 @@ where harness_id is not null
         ))
     );
 
--- Numbers that several rows of a conversation share. A row without a canonical form is known by its
--- text.
+-- Numbers that several rows of a conversation share, with two of the first rows, and two that differ.
+-- A row without a canonical form is known by its text, and one without a text by itself alone.
 create or replace view duplicates as
+with
+contents as (
+    select
+        source, conversation_id, step,
+        count(*) as rows,
+        bool_or(content is null and row_digest is null) as is_unread,
+        min("row") as first_row,
+        arg_min(struct_pack(step := step, digest := lower(hex(row_digest))), "row", 2) as first_two
+    from compared
+    where why = 'number'
+    group by source, conversation_id, step, coalesce(content, row_digest, encode(cast("row" as varchar)))
+)
 select
     source,
     conversation_id,
     step,
-    count(*) as rows,
-    count(distinct coalesce(content, row_digest)) as contents,
-    list(struct_pack(step := step, digest := lower(hex(row_digest))) order by position, "row") as witness
-from compared
-where why = 'number'
+    sum(rows)::bigint as rows,
+    count(*) as contents,
+    bool_or(is_unread) as has_unread,
+    arg_min(first_two, first_row) as first_two,
+    arg_min(first_two[1], first_row, 2) as differing
+from contents
 group by source, conversation_id, step;
 
 -- Rows that end before their JSON does, and that nothing follows.
 create or replace view torn_rows as
-select j.source, j."row"
-from rejects j
-join conversation_numbers n on n.source = j.source and n.conversation_id = j.conversation_id
-where j.reason = 'ends too early'
-    and not exists (
-        select 1 from log_rows r
-        where r.source = n.source and r.conversation = n.conversation
-            and (r.position > j.position or r.position = j.position and r."row" > j."row")
-    );
+with
+cut_off as (
+    select j.source, n.conversation, j."row"
+    from rejects j
+    join conversation_numbers n on n.source = j.source and n.conversation_id = j.conversation_id
+    where j.reason = 'ends too early'
+),
+last_rows as (
+    select source, conversation, max(struct_pack(p := position, r := "row")).r as "row"
+    from log_rows
+    where (source, conversation) in (select (source, conversation) from cut_off)
+    group by source, conversation
+)
+select source, "row" from cut_off join last_rows using (source, conversation, "row");

@@ -2,8 +2,9 @@
 -- name: missing-head
 -- severity: error
 --
--- The first row of a conversation has a number above 1. AX begins every conversation at 1, so its
--- beginning was there and is gone: trimmed, deleted, or left behind by a copy.
+-- The numbers of a conversation begin above 1. AX begins every conversation at 1, so its
+-- beginning was there and is gone: trimmed, deleted, or left behind by a copy. Rows below 1 are not
+-- AX's own (AX115) and take no number's place.
 select
     r.source,
     n.conversation_id,
@@ -16,7 +17,7 @@ select
 from (
     select source, conversation, arg_min(struct_pack(step := step, digest := digest), step) as first
     from log_rows
-    where step is not null
+    where step >= 1
     group by source, conversation
     having min(step) > 1
 ) r

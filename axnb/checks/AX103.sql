@@ -49,9 +49,9 @@ select distinct on (f.source, f.conversation_id)
             else 'it is in no log'
         end,
         f.word,
-        case f.last - coalesce(c.last_step, 0)
+        case f.last - greatest(c.last_step, 0)
             when 1 then '1 step is missing'
-            else format('{} steps are missing', f.last - coalesce(c.last_step, 0))
+            else format('{} steps are missing', f.last - greatest(c.last_step, 0))
         end,
         case when d.conversation_id is not null then '; the server log tells of a deletion' else '' end) as sentence,
     case when c.last_step is null then []
@@ -61,5 +61,5 @@ left join sources s on s.source = f.source
 left join conversations c on c.source = f.source and c.conversation_id = f.conversation_id
 left join deleted d on d.conversation_id = f.conversation_id
 left join events e on e.source = f.source and e.conversation_id = f.conversation_id and e.step = c.last_step
-where f.last > coalesce(c.last_step, 0)
+where f.last > greatest(c.last_step, 0)
 order by f.source, f.conversation_id, e."row" desc

@@ -9,7 +9,8 @@ select
     r.source,
     n.conversation_id,
     r.last.step as step,
-    format('step {} is at the limit of what AX can number (2147483647).', r.last.step) as sentence,
+    format('step {} is {} 2147483647, the last number that PostgreSQL and AX up to G6 have.', r.last.step,
+        case when r.last.step < 2147483647 then 'near' when r.last.step = 2147483647 then 'at' else 'beyond' end) as sentence,
     [struct_pack(step := r.last.step, digest := lower(hex(r.last.digest)))] as witness
 from (
     select source, conversation, arg_max(struct_pack(step := step, digest := digest), step) as last

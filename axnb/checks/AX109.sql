@@ -16,9 +16,9 @@ long_ones as (
 select
     l.source,
     n.conversation_id,
-    max(e.step) as step,
+    arg_max(e.step, e."row") as step,
     format('the conversation has {} rows and {} MiB, which AX reads before every request.', l.rows, l.bytes // 1048576) as sentence,
-    [struct_pack(step := max(e.step), digest := lower(hex(any_value(e.digest))))] as witness
+    [arg_max(struct_pack(step := e.step, digest := lower(hex(e.digest))), e."row")] as witness
 from long_ones l
 join conversation_numbers n on n.source = l.source and n.conversation = l.conversation
 join event_rows e on e.source = l.source and e.conversation = l.conversation and e.position = l.last_position

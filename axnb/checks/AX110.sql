@@ -6,7 +6,7 @@
 -- that left or an end that could not be logged all leave this shape, and the log does not say which
 -- it was. From G5 on, AX tries to restart such a turn with an empty start before it does anything
 -- else; a harness that refuses that, as the built-in ones do, blocks the conversation for good.
-select distinct on (t.source, t.conversation_id)
+select
     t.source,
     t.conversation_id,
     t.last_step as step,
@@ -15,11 +15,9 @@ select distinct on (t.source, t.conversation_id)
 from turns t
 join conversations c on c.source = t.source and c.conversation_id = t.conversation_id
     and c.state <> 'finished'
-left join events e on e.source = t.source and e.conversation_id = t.conversation_id
-    and e.position = t.last_position
+left join log_rows e on e.source = t.source and e."row" = t.last_row
 where t.ended = 'interrupted'
     and t.turn = (
         select max(turn) from turns l
         where l.source = t.source and l.conversation_id = t.conversation_id and l.ended <> 'unspecified'
     )
-order by t.source, t.conversation_id, e."row" desc

@@ -14,7 +14,10 @@ select
     [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
 from event_rows e
 join conversation_numbers n on n.source = e.source and n.conversation = e.conversation
--- While a question waits, G3 logs such a row each time it has put the question.
-left join questions q on q.source = e.source and q.conversation_id = n.conversation_id
-    and e.shape = 'exec' and q.position = e.position - 1
-where e.state = 1 and e.content_count = 0 and q.source is null
+where e.state = 1 and e.content_count = 0
+    -- While a question waits, G3 logs such a row each time it has put the question.
+    and not exists (
+        select 1 from questions q
+        where q.source = e.source and q.conversation_id = n.conversation_id
+            and e.shape = 'exec' and q.position = e.position - 1
+    )

@@ -4,7 +4,8 @@
 --
 -- A turn is COMPLETED and holds a call without a result, although its harness logs results. The end
 -- says only that the harness's stream was closed: also a turn that was resumed with nothing ends so.
--- The effect of the call may have happened. Read it back before anything repeats it.
+-- The effect of the call may have happened. Read it back before anything repeats it. Tools that change
+-- nothing (axnb.toml) do not count.
 select
     k.source,
     k.conversation_id,
@@ -18,7 +19,6 @@ join turns t on t.source = k.source and t.conversation_id = k.conversation_id an
     and t.ended = 'STATE_COMPLETED'
 join conversations c on c.source = k.source and c.conversation_id = k.conversation_id
 left join silent_harnesses h on h.source = k.source and h.harness_id = coalesce(c.harness_id, '')
-left join events e on e.source = k.source and e.conversation_id = k.conversation_id
-    and e.position = k.call_position
-where k.result_position is null and k.outcome = 'unknown' and h.source is null
+left join event_rows e on e.source = k.source and e."row" = k.call_row
+where k.result_position is null and k.outcome = 'unknown' and k.consequential and h.source is null
 group by k.source, k.conversation_id, k.turn

@@ -7,10 +7,10 @@
 select
     t.source,
     t.conversation_id,
-    t.first_step as step,
-    format('turn {} has no input: it begins with an output or an end, at step {}.', t.turn, t.first_step) as sentence,
+    e.step,
+    format('turn {} has no input: it begins with an output or an end, at step {}.', t.turn, e.step) as sentence,
     [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
 from turns t
 -- What the first row is must be known: a row that cannot be read may have been the input.
-join events e on e.source = t.source and e.conversation_id = t.conversation_id and e.position = t.first_position
+join event_rows e on e.source = t.source and e."row" = t.first_row
 where t.input_step is null and t.ended <> 'unspecified'

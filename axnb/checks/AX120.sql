@@ -17,4 +17,4 @@ where reason not in (
         'nested too deep', 'too large', 'invalid UTF-8', 'lone surrogate', 'duplicate key',
         'unreadable key', 'unreadable step'
     )
-    and "row" not in (select "row" from torn_rows t where t.source = rejects.source)
+    and (source, "row") not in (select (source, "row") from torn_rows)

@@ -9,7 +9,7 @@ select
     e.source,
     n.conversation_id,
     e.step,
-    format('the row has {} MiB; a gRPC message holds 4 by default.', strlen(e.payload) // 1048576) as sentence,
+    format('the row has {:,} bytes; a gRPC message holds 4,194,304 by default.', strlen(e.payload)) as sentence,
     [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
 from event_rows e
 join conversation_numbers n on n.source = e.source and n.conversation = e.conversation

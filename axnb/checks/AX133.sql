@@ -13,4 +13,4 @@ select
     [struct_pack(step := step, digest := lower(hex(digest)))] as witness
 from rejects
 where reason = 'ends too early'
-    and "row" in (select "row" from torn_rows t where t.source = rejects.source)
+    and (source, "row") in (select (source, "row") from torn_rows)

@@ -13,5 +13,4 @@ select
         case when o.call_id = '' then '' else ' for call ' || short(o.call_id) end) as sentence,
     [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
 from orphan_results o
-left join events e on e.source = o.source and e.conversation_id = o.conversation_id
-    and e.position = o.position
+left join event_rows e on e.source = o.source and e."row" = o."row"

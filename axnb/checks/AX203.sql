@@ -20,6 +20,5 @@ select
 from tool_calls k
 join conversations c on c.source = k.source and c.conversation_id = k.conversation_id
 left join silent_harnesses h on h.source = k.source and h.harness_id = coalesce(c.harness_id, '')
-left join events e on e.source = k.source and e.conversation_id = k.conversation_id
-    and e.position = k.call_position
+left join event_rows e on e.source = k.source and e."row" = k.call_row
 where k.outcome in ('unknown', 'placeholder') and k.consequential and h.source is null

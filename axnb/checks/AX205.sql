@@ -5,12 +5,12 @@
 -- One id names several calls of a conversation, in different turns: harnesses that count begin again
 -- in each turn. Within a turn the id pairs a call with its result; as a key into a ledger it names
 -- several operations. Give the tool an operation id of its own (axnb.toml). The witness is the first
--- such id's calls.
+-- such id's calls, in the first two turns that use it.
 with
-uses as (
-    select
-        source, conversation_id, call_id,
-        list(struct_pack(step := call_step, position := call_position) order by call_position)[1:2] as first_two
+turned as (
+    select source, conversation_id, call_id, turn,
+        arg_min(struct_pack(step := call_step, "row" := call_row), call_position) as first,
+        min(call_position) as position
     from tool_calls
     where (source, conversation_id, call_id) in (
         select (source, conversation_id, call_id)
@@ -19,11 +19,17 @@ uses as (
         group by source, conversation_id, call_id
         having min(turn) < max(turn)
     )
+    group by source, conversation_id, call_id, turn
+),
+uses as (
+    select source, conversation_id, call_id, arg_min(first, turn, 2) as first_two,
+        min(struct_pack(p := position, c := call_id)) as place
+    from turned
     group by source, conversation_id, call_id
 ),
 reused as (
-    select source, conversation_id, count(*) as ids, arg_min(call_id, first_two[2].position) as call_id,
-        arg_min(first_two, first_two[2].position) as first_two
+    select source, conversation_id, count(*) as ids, arg_min(call_id, place) as call_id,
+        arg_min(first_two, place) as first_two
     from uses
     group by source, conversation_id
 )
@@ -38,5 +44,5 @@ select
         struct_pack(step := r.first_two[2].step, digest := lower(hex(f.digest)))
     ] as witness
 from reused r
-left join events e on e.source = r.source and e.conversation_id = r.conversation_id and e.position = r.first_two[1].position
-left join events f on f.source = r.source and f.conversation_id = r.conversation_id and f.position = r.first_two[2].position
+left join event_rows e on e.source = r.source and e."row" = r.first_two[1]."row"
+left join event_rows f on f.source = r.source and f."row" = r.first_two[2]."row"

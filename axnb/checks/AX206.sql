@@ -2,15 +2,28 @@
 -- name: conflicting-calls
 -- severity: warning
 --
--- One id names several calls within one turn, and they ask for different things. Which result
--- belongs to which call is a guess from there on, and to a ledger both are one operation.
+-- One id names several calls within one turn, and they ask for different things: another tool, or
+-- other arguments. Which result belongs to which call is a guess from there on, and to a ledger both
+-- are one operation. The witness is the first two calls that differ.
+with
+different as (
+    select
+        source, conversation_id, turn, call_id,
+        min(struct_pack(p := position, r := "row", n := part)) as place,
+        arg_min(
+            struct_pack(step := step, digest := lower(hex(row_digest))),
+            struct_pack(p := position, r := "row", n := part)
+        ) as first
+    from compared
+    where why = 'id'
+    group by source, conversation_id, turn, call_id, tool, coalesce(content, row_digest)
+)
 select
     source,
     conversation_id,
-    max(step) as step,
-    format('call id {} names {} different calls of turn {}.', short(call_id), count(distinct coalesce(content, row_digest)), turn) as sentence,
-    list(struct_pack(step := step, digest := lower(hex(row_digest))) order by position, "row") as witness
-from compared
-where why = 'call' and kind = 'tool_call'
+    (list(first order by place)[2]).step as step,
+    format('call id {} names {} different calls of turn {}.', short(call_id), count(*), turn) as sentence,
+    list(first order by place)[1:2] as witness
+from different
 group by source, conversation_id, turn, call_id
-having count(distinct coalesce(content, row_digest)) > 1
+having count(*) > 1

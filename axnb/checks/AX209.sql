@@ -12,6 +12,5 @@ select
     [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
 from tool_calls k
 join tool_rules r on r.source = k.source and r.tool = k.tool and r.path is not null
-left join events e on e.source = k.source and e.conversation_id = k.conversation_id
-    and e.position = k.call_position
+left join event_rows e on e.source = k.source and e."row" = k.call_row
 where k.consequential and not starts_with(k.operation_id_from, '$')

@@ -21,8 +21,7 @@ from (
         lead(c.step) over same_call as next_step,
         lead(c.row_digest) over same_call as next_digest
     from compared c
-    join tool_calls k on k.source = c.source and k.conversation_id = c.conversation_id
-        and k.call_position = c.position and k.part = c.part
+    join tool_calls k on k.source = c.source and k.call_row = c."row" and k.part = c.part
     where c.why = 'arguments' and c.content is not null
     window same_call as (
         partition by c.source, c.conversation_id, c.tool, c.content order by c.position, c."row", c.part

@@ -52,6 +52,25 @@ def checks() -> tuple[Check, ...]:
     return tuple(sorted(found, key=lambda check: check.id))
 
 
+def catalogue() -> str:
+    """All checks as a page of Markdown: `docs/findings.md`, derived from the headers."""
+    rooms = {1: "The log", 2: "Tool calls"}
+    lines = [
+        "# Findings",
+        "",
+        "What axnb can find, from the headers of `axnb/checks/`; `axnb explain ID` also prints the",
+        "query. A finding has an id, a sentence, and the smallest rows that prove it. `error` makes",
+        "a triage fail; `warning` and `info` do not.",
+    ]
+    room = 0
+    for check in checks():
+        if int(check.id[2]) != room:
+            room = int(check.id[2])
+            lines += ["", f"## {rooms[room]}"]
+        lines += ["", f"### {check.id} {check.name} ({check.severity})", "", check.explanation]
+    return "\n".join(lines) + "\n"
+
+
 def find_check(text: str) -> Check:
     """The check of an id or a name; UsageError if there is none."""
     for check in checks():

@@ -34,7 +34,10 @@ class Measured:
 def main() -> None:
     """Run one contender and print what it took."""
     name, generation, where, source = sys.argv[1:]
-    measured = _ours(where, source) if name == "ours" else _peer(name, generation, source)
+    if name in ("ours", "findings"):
+        measured = _ours(where, source, finds=name == "findings")
+    else:
+        measured = _peer(name, generation, source)
     print(json.dumps(asdict(measured)))
 
 
@@ -45,11 +48,17 @@ def _peer(name: str, generation: str, source: str) -> Measured:
     return measure.result(peers.rows_of(kept[0]))
 
 
-def _ours(where: str, source: str) -> Measured:
-    """The whole call: private copy, hashes, landing, derived tables, commit."""
+def _ours(where: str, source: str, *, finds: bool) -> Measured:
+    """The whole call: private copy, hashes, landing, derived tables, commit.
+
+    With `finds` also all that is found: what the checks say of the log, kept in the case, and what
+    a triage adds that asks a server.
+    """
     from axnb.case.case import Case
     from axnb.evidence.load import load_log
     from axnb.evidence.locators import locate
+    from axnb.loading import load as load_and_find
+    from axnb.triaging import triage
 
     store = "postgres" if peers.is_postgres(source) else "sqlite"
     # pyarrow imports pandas when it first makes an array.
@@ -61,7 +70,11 @@ def _ours(where: str, source: str) -> Measured:
 
         def load() -> None:
             opened.append(Case(Path(folder) / "case.duckdb" if where == "file" else None))
-            load_log(opened[0], locate(source, {}).log)
+            if finds:
+                load_and_find(opened[0], [source])
+                triage(opened[0])
+            else:
+                load_log(opened[0], locate(source, {}).log)
 
         measure = _Clock(load)
         ((read, rejected),) = opened[0].rows("select read, rejected from sources")

@@ -269,7 +269,7 @@ def test_bytes_that_are_no_text_are_rejects(axnb: Run, dsn: str, only: str | Non
     found = triaged(axnb("triage", dsn, *chosen, "--json"), 1)
     assert found["sources"][0]["rejected"] == 1
     assert found["sources"][0]["incomplete"] == []
-    (finding,) = [f for f in found["findings"] if f["id"] == "AX120"]
+    (finding,) = [f for f in found["findings"] if f["id"] == "AX124"]
     assert finding["keys"] == {"conversation_id": "odd", "step": 1}
     assert "invalid UTF-8" in finding["sentence"]
 

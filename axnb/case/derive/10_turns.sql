@@ -35,6 +35,7 @@ bounds as (
         min(position) as first_position,
         max(position) as last_position,
         min(struct_pack(p := position, r := "row")).r as head_row,
+        max(struct_pack(p := position, r := "row")).r as tail_row,
         max(terminal) as terminal,
         bool_or(pending) as pending
     from placed
@@ -124,7 +125,9 @@ select
             end
         else coalesce(earlier, later, 'G8')
     end,
-    head_harness
+    head_harness,
+    head_row,
+    tail_row
 from neighboured
 join conversation_numbers n on n.source = $source and n.conversation = neighboured.conversation
 cross join known;

@@ -36,9 +36,9 @@ group by conversation;
 create or replace temp table paired (
     conversation bigint, turn bigint, call_step bigint, call_position bigint, "row" bigint,
     part bigint, call_id varchar, tool varchar, observations bigint, result_step bigint,
-    result_position bigint, pairing varchar, signal varchar
+    result_position bigint, result_row bigint, pairing varchar, signal varchar
 );
 create or replace temp table unclaimed (
-    conversation bigint, turn bigint, step bigint, position bigint, part bigint, call_id varchar,
-    tool varchar
+    conversation bigint, turn bigint, step bigint, position bigint, "row" bigint, part bigint,
+    call_id varchar, tool varchar
 );

@@ -8,6 +8,7 @@ plain_calls as (
         c.conversation, c.turn, c.step as call_step, c.position as call_position, c."row",
         c.part, c.call_id, c.tool, 1::bigint as observations, r.step as result_step,
         r.position as result_position,
+        r."row" as result_row,
         case when r.position is not null then 'id' end as pairing,
         r.signal
     from marks c
@@ -53,7 +54,9 @@ select
         when q.outcome = 'declined' then 'declined'
         else 'unknown'
     end,
-    coalesce(s.consequential, true)
+    coalesce(s.consequential, true),
+    k."row",
+    k.result_row
 from every_call k
 join conversation_numbers n on n.source = $source and n.conversation = k.conversation
 left join operation_ids o on o."row" = k."row" and o.part = k.part

@@ -1,8 +1,20 @@
 -- What has to be compared by what it says, and not by how it is spelled: rows that share a number,
--- rows of a turn that share a call id, and the arguments of calls of a tool of which one call's
--- outcome is unknown. Most logs have few of these. Parameter: $source.
+-- rows of a turn that share a call id, with the arguments of the calls among them, and the arguments
+-- of calls of a tool of which one call's outcome is unknown. Most logs have few of these.
+-- Parameter: $source.
 create or replace temp table to_compare as
 with
+same_id as (
+    select m.*
+    from marks m
+    join (
+        select conversation, turn, kind, call_id
+        from marks
+        where call_id <> ''
+        group by conversation, turn, kind, call_id
+        having count(*) > 1
+    ) g using (conversation, turn, kind, call_id)
+),
 wanted as (
     select 'number' as why, 0::bigint as part, "row", conversation, step, position, turn,
         null::varchar as kind, null::varchar as call_id, null::varchar as tool
@@ -15,16 +27,12 @@ wanted as (
         having count(*) > 1
     )
     union all
-    select 'call', 0, m."row", m.conversation, m.step, m.position, m.turn, cast(m.kind as varchar),
-        m.call_id, m.tool
-    from marks m
-    join (
-        select conversation, turn, kind, call_id
-        from marks
-        where call_id <> ''
-        group by conversation, turn, kind, call_id
-        having count(*) > 1
-    ) g using (conversation, turn, kind, call_id)
+    select 'call', 0, "row", conversation, step, position, turn, cast(kind as varchar), call_id, tool
+    from same_id
+    union all
+    select 'id', part, "row", conversation, step, position, turn, cast(kind as varchar), call_id, tool
+    from same_id
+    where kind = 'tool_call'
     union all
     select 'arguments', m.part, m."row", m.conversation, m.step, m.position, m.turn,
         cast(m.kind as varchar), m.call_id, m.tool
@@ -32,14 +40,16 @@ wanted as (
     join conversation_numbers n on n.source = $source and n.conversation = m.conversation
     join (
         -- A harness that never logs a result leaves every call open: that says nothing of any of them.
-        select k.conversation_id, k.tool
+        select k.conversation_id, k.tool,
+            min(k.call_position) filter (k.outcome in ('unknown', 'placeholder')) as first_open
         from tool_calls k
         join conversations c on c.source = k.source and c.conversation_id = k.conversation_id
         left join silent_harnesses h on h.source = k.source and h.harness_id = coalesce(c.harness_id, '')
         where k.source = $source and h.source is null
         group by k.conversation_id, k.tool
-        having count(*) > 1 and count(*) filter (k.outcome in ('unknown', 'placeholder')) > 0
-    ) k on k.conversation_id = n.conversation_id and k.tool = m.tool
+        -- Only what follows a call may repeat it.
+        having max(k.call_position) > first_open
+    ) k on k.conversation_id = n.conversation_id and k.tool = m.tool and m.position >= k.first_open
     where m.kind = 'tool_call'
 )
 select

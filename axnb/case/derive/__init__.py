@@ -34,6 +34,7 @@ _PAIRED = pa.schema(
         ("observations", pa.int64()),
         ("result_step", pa.int64()),
         ("result_position", pa.int64()),
+        ("result_row", pa.int64()),
         ("pairing", pa.string()),
         ("signal", pa.string()),
     ]
@@ -44,6 +45,7 @@ _UNCLAIMED = pa.schema(
         ("turn", pa.int64()),
         ("step", pa.int64()),
         ("position", pa.int64()),
+        ("row", pa.int64()),
         ("part", pa.int64()),
         ("call_id", pa.string()),
         ("tool", pa.string()),
@@ -141,6 +143,7 @@ def _paired_row(paired: PairedCall) -> dict[str, Any]:
         "observations": paired.observations,
         "result_step": None if result is None else result.step,
         "result_position": None if result is None else result.position,
+        "result_row": None if result is None else result.row,
         "pairing": paired.pairing,
         "signal": None if result is None else result.signal,
     }
@@ -152,6 +155,7 @@ def _unclaimed_row(mark: Mark) -> dict[str, Any]:
         "turn": mark.turn,
         "step": mark.step,
         "position": mark.position,
+        "row": mark.row,
         "part": mark.part,
         "call_id": mark.call_id,
         "tool": mark.tool,

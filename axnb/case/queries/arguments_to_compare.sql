@@ -2,4 +2,4 @@
 select "row", part, arguments
 from parts
 where source = $source and kind = 'tool_call'
-    and "row" in (select "row" from to_compare where why = 'arguments');
+    and "row" in (select "row" from to_compare where part > 0);

@@ -43,11 +43,10 @@ shaped as (
         harness_id is not null as has_owner, config is not null as has_config,
         exec_id is not null as has_exec, content_count > 0 as has_content,
         count(*) as rows,
-        count(distinct e.conversation) as conversations,
+        min(e.conversation) as lowest,
+        max(e.conversation) as highest,
         arg_min(struct_pack(c := e.conversation, s := step, d := digest), "row") as first
     from event_rows e
-    join conversation_numbers n on n.source = e.source and n.conversation = e.conversation
-    semi join asked_answers a on a.source = n.source and a.conversation_id = n.conversation_id
     group by all
 ),
 held as (
@@ -83,26 +82,26 @@ known as (
     ) as fields_of(generation, fields)
 ),
 found as (
-    select h.source, h.field as path, $asked as reader, sum(h.rows) as rows, sum(h.conversations) as conversations,
-        arg_min(h.first, h.first.s) as first
+    select h.source, h.field as path, $asked as reader, sum(h.rows) as rows, min(h.lowest) = max(h.highest) as is_one,
+        arg_min(h.first, h.first) as first
     from held h
     where not exists (select 1 from known k where k.generation = $generation and k.field = h.field)
     group by h.source, h.field
     union all
-    select o.source, o.path, 'AX', count(*), count(distinct o.conversation_id),
+    select o.source, o.path, 'AX', count(*), min(n.conversation) = max(n.conversation),
         arg_min(struct_pack(c := n.conversation, s := o.step, d := o.digest), o."row")
     from oddities o
     join conversation_numbers n on n.source = o.source and n.conversation_id = o.conversation_id
     -- A known relative of AX has a field of its own there.
     join sources s on s.source = o.source
     semi join asked_answers a on a.source = o.source and a.conversation_id = o.conversation_id
-    where o.kind = 'dropped-field' and not (s.variant = 'checkpointd' and o.path = '$.session_id')
+    where o.kind = 'dropped-field' and not (s.variant is not distinct from 'checkpointd' and o.path = '$.session_id')
     group by o.source, o.path
 )
 select
     f.source,
-    case when f.conversations = 1 then n.conversation_id end as conversation_id,
-    case when f.conversations = 1 then f.first.s end as step,
+    case when f.is_one then n.conversation_id end as conversation_id,
+    case when f.is_one then f.first.s end as step,
     format('{} drops {} of {}.', f.reader, f.path, case when f.rows = 1 then '1 row' else f.rows || ' rows' end) as sentence,
     [struct_pack(step := f.first.s, digest := lower(hex(f.first.d)))] as witness
 from found f

@@ -1,0 +1,16 @@
+-- id: AX215
+-- name: nameless-call
+-- severity: warning
+--
+-- A call names no tool. No harness logs such a call, so the name was lost or taken out. Nobody can say
+-- from this log which tool was asked, and where its effect could be read back.
+select
+    k.source,
+    k.conversation_id,
+    k.call_step as step,
+    format('the call at step {} names no tool.', k.call_step) as sentence,
+    [struct_pack(step := k.call_step, digest := lower(hex(e.digest)))] as witness
+from tool_calls k
+left join events e on e.source = k.source and e.conversation_id = k.conversation_id
+    and e.position = k.call_position
+where k.tool = ''

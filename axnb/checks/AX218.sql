@@ -1,0 +1,24 @@
+-- id: AX218
+-- name: result-in-later-turn
+-- severity: warning
+--
+-- A call has no result in its own turn, and a later turn holds one under its id. The turn ended while
+-- the call was open and its tool answered late, or rows were put into another order, or the result is
+-- that of a later call that was lost. Ids begin again in each turn with some harnesses, so the pairing
+-- is a guess.
+select
+    k.source,
+    k.conversation_id,
+    k.result_step as step,
+    format('the result at step {} stands in a later turn than its call at step {}.', k.result_step, k.call_step) as sentence,
+    [
+        struct_pack(step := k.call_step, digest := lower(hex(e.digest))),
+        struct_pack(step := k.result_step, digest := lower(hex(f.digest)))
+    ] as witness
+from tool_calls k
+join turns t on t.source = k.source and t.conversation_id = k.conversation_id and t.turn = k.turn
+left join events e on e.source = k.source and e.conversation_id = k.conversation_id
+    and e.position = k.call_position
+left join events f on f.source = k.source and f.conversation_id = k.conversation_id
+    and f.position = k.result_position
+where k.result_position > t.last_position

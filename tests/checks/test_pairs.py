@@ -1,0 +1,180 @@
+"""Every finding class: found where its wound is, and nowhere else."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from axnb.ax.rows import Row
+from axnb.case.case import Case
+from axnb.checks.registry import Check, checks
+from axnb.loading import load
+from axnb.settings import Settings
+from axnb.testing.logs import LogBuilder, StoredRow, answer, call
+from axnb.triaging import triage
+from tests.checks import (
+    wounds_calls,
+    wounds_rows,
+    wounds_steps,
+    wounds_turns,
+    wounds_versions,
+    wounds_witnesses,
+)
+from tests.checks.pairs import Pair, findings, look, seen
+
+_MODULES = (
+    wounds_steps,
+    wounds_turns,
+    wounds_versions,
+    wounds_rows,
+    wounds_calls,
+    wounds_witnesses,
+)
+
+PAIRS: dict[str, list[Pair]] = {
+    identity: pairs for module in _MODULES for identity, pairs in module.PAIRS.items()
+}
+
+
+@pytest.mark.parametrize("check", checks(), ids=lambda check: check.id)
+def test_a_check_finds_its_wound_and_no_other(check: Check) -> None:
+    assert check.id in PAIRS, f"{check.id} needs a wounded and a healthy log here"
+    for pair in PAIRS[check.id]:
+        found = look(pair.wounded, pair.ask_wounded_as).findings
+        assert seen(found, check.id) == pair.found
+        mine = [finding for finding in found if finding.id == check.id]
+        assert {(f.name, f.severity) for f in mine} == {(check.name, check.severity)}
+        healthy = look(pair.healthy, pair.ask_healthy_as).findings
+        assert seen(healthy, check.id) == []
+
+
+def test_no_pair_is_left_over() -> None:
+    assert set(PAIRS) == {check.id for check in checks()}
+    assert sum(len(module.PAIRS) for module in _MODULES) == len(PAIRS)
+
+
+@pytest.mark.parametrize("check", [c for c in checks() if not c.needs], ids=lambda check: check.id)
+def test_what_needs_no_server_is_kept_in_the_case(check: Check) -> None:
+    pair = PAIRS[check.id][0]
+    kept = look(pair.wounded, pair.ask_wounded_as).kept
+    found = [(conversation, step) for name, conversation, step in kept if name == check.id]
+    assert found == [(conversation, step) for conversation, step, _ in pair.found]
+
+
+@pytest.mark.parametrize("check", checks(), ids=lambda check: check.id)
+def test_a_sentence_is_one(check: Check) -> None:
+    for pair in PAIRS[check.id]:
+        for finding in look(pair.wounded, pair.ask_wounded_as).findings:
+            assert re.fullmatch(r"[^\n!{}]+\.", finding.sentence), finding.sentence
+
+
+def test_a_witness_is_known_by_a_keyed_digest() -> None:
+    """The plain digest of a short payload could be guessed; the key comes from all of the log."""
+    log = wounds_turns.interrupted()
+    first, second = (findings(log) for _ in range(2))
+    assert first == second
+    (witness,) = first[0].witness
+    plain = {hashlib.sha256(row.payload.encode()).hexdigest() for row in log.rows}
+    assert witness.digest is not None
+    assert witness.digest not in plain
+    log.turn("one more", "hi")
+    assert findings(log)[0].witness[0].digest != witness.digest
+
+
+#: So many rows that each with each other would be a billion pairs.
+_MANY = 30_000
+
+# --- tables without a key ------------------------------------------------------------------------
+
+
+def test_a_finding_is_told_once(tmp_path: Path) -> None:
+    """Without a key two rows may share a number: still one turn has no end."""
+    log = wounds_turns.interrupted()
+    steps = [*range(1, len(log.rows)), len(log.rows) - 1]
+    log.rows = [StoredRow("c", n, r.payload) for n, r in zip(steps, log.rows, strict=True)]
+    path = log.write_sqlite(tmp_path / "log.sqlite", keyed=False)
+    with Case(settings=Settings()) as case:
+        load(case, [str(path)])
+        found = [f.id for f in triage(case).findings]
+    assert found.count("AX110") == 1
+
+
+def test_calls_at_one_number_are_told_once_each(tmp_path: Path) -> None:
+    """Rows are known by their place in the table, and not by a number that they share."""
+    log = LogBuilder("G8")
+    log.turn("c", "hi", call("charge", {"n": 0}, "a"), answer({"ok": True}, call_id="a"))
+    unanswered = [call("charge", {"n": n}, f"call_{n}") for n in range(3)]
+    log.turn("c", "again", *unanswered)
+    shared = [r if n < 5 else StoredRow("c", 6, r.payload) for n, r in enumerate(log.rows)]
+    log.rows = [*shared[:-1], StoredRow("c", 7, shared[-1].payload)]
+    path = log.write_sqlite(tmp_path / "log.sqlite", keyed=False)
+    with Case(settings=Settings()) as case:
+        load(case, [str(path)])
+        found = triage(case).findings
+    by_id = {name: [f for f in found if f.id == name] for name in ("AX113", "AX203")}
+    assert [len(f.witness) for f in by_id["AX113"]] == [3]
+    assert sorted(f.sentence.split()[1] for f in by_id["AX203"]) == [
+        "call_0:",
+        "call_1:",
+        "call_2:",
+    ]
+    digests = {f.witness[0].digest for f in by_id["AX203"]}
+    assert len(digests) == 3
+
+
+@pytest.mark.slow
+def test_many_rows_at_one_number_and_many_turns_take_no_square_of_time(tmp_path: Path) -> None:
+    """A comparison of each row with each other would take minutes here."""
+    log = LogBuilder("G8")
+    log.turn("c", "hi", call("charge", {"n": 0}, "a"), answer({"ok": True}, call_id="a"))
+    first, one_call, _, end = (row.payload for row in log.rows)
+    calls = [first, *(one_call.replace('"a"', f'"call {n}"') for n in range(_MANY))]
+    log.rows += [StoredRow("one", 1, payload) for payload in calls]
+    turns = [first, end] * _MANY
+    log.rows += [StoredRow("many", n, payload) for n, payload in enumerate(turns, 1)]
+    log.rows += [StoredRow("cut", n + 1, '{"conversation_id":"cut"') for n in range(_MANY // 10)]
+    path = log.write_sqlite(tmp_path / "log.sqlite", keyed=False)
+    with Case(settings=Settings()) as case:
+        load(case, [str(path)])
+        found = triage(case).findings
+    count = {
+        name: sum(f.id == name for f in found) for name in ("AX104", "AX120", "AX133", "AX203")
+    }
+    assert count == {"AX104": 1, "AX120": _MANY // 10 - 1, "AX133": 1, "AX203": _MANY}
+
+
+def test_extreme_numbers_stop_no_check(tmp_path: Path) -> None:
+    """The smallest and the largest number of a column, and a number that is none."""
+    log = LogBuilder("G8")
+    for step in (-(2**63), -1, 1, 2**62, 2**63 - 1):
+        log.add(Row("c", 1, "antigravity"), step=step)
+    log.rows.append(StoredRow("c", None, log.rows[0].payload))
+    path = log.write_sqlite(tmp_path / "log.sqlite", typed=False, keyed=False)
+    with Case(settings=Settings()) as case:
+        load(case, [str(path)])
+        found = triage(case, wounds_witnesses.expecting("c", 9)).findings
+    steps = {(f.id, f.step) for f in found}
+    assert steps >= {("AX101", 2), ("AX101", 2**62 + 1), ("AX108", 2**63 - 1), ("AX134", None)}
+    assert [f.step for f in found if f.id == "AX115"] == [-(2**63), -1]
+    log.rows = log.rows[:1]
+    path = log.write_sqlite(tmp_path / "below.sqlite")
+    with Case(settings=Settings()) as case:
+        load(case, [str(path)])
+        found = triage(case, wounds_witnesses.expecting("c", 9)).findings
+    assert [f.sentence for f in found if f.id == "AX103"] == [
+        f"it ends at step {-(2**63)}, and step 9 was expected (--expect-last): 9 steps are missing."
+    ]
+
+
+def test_ids_with_braces_are_shown_as_they_are() -> None:
+    """They are arguments of the sentence, and never its template."""
+    log = LogBuilder("G8")
+    odd = "{0}{} {x!r}"
+    log.turn("c", "hi", call("charge", {"n": 0}, "a"), answer({"ok": True}, call_id="a"))
+    log.turn(odd, "hi", call(odd, {"n": 1}, odd))
+    (found,) = (f for f in findings(log) if f.id == "AX203")
+    assert found.sentence == f"{odd} {odd}: no result was logged."
+    assert found.conversation_id == odd
