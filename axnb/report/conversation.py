@@ -205,8 +205,10 @@ class _Block:
     # --- what is wrong, and what to do ---------------------------------------------------------
 
     def _wounds(self, entry: Entry) -> Iterator[str]:
-        here = [f for f in self._findings if f.step is not None and f.step == entry.step]
-        self._findings = [f for f in self._findings if f not in here]
+        if entry.step is None:
+            return
+        here = [f for f in self._findings if f.step == entry.step]
+        self._findings = [f for f in self._findings if f.step != entry.step]
         for finding in here:
             yield from _finding(finding, _SIGN)
 
@@ -266,11 +268,16 @@ def _line(head: str, sign: str, about: Iterable[str], size: int, digest: str) ->
             first = joined
         else:
             later.append(word)
-    told = f"{size:,} B" if size else ""
+    told = _size(size) if size else ""
     left = f"{head}{pad(sign, _ABOUT - _SIGN - 1)} {first}"
     yield f"{pad(left, WIDTH - _TAIL)}{told:>{_TAIL - 14}}  {digest}".rstrip()
     if later:
         yield f"{'':{_ABOUT}}{'  '.join(later)}"
+
+
+def _size(size: int) -> str:
+    """At most nine columns up to the largest row that a store holds."""
+    return f"{size:,} B" if size < 1_000_000 else f"{size / 1e6:,.1f} MB"
 
 
 def _gap(rows: int) -> Iterator[str]:
