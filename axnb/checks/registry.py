@@ -59,8 +59,8 @@ def catalogue() -> str:
         "# Findings",
         "",
         "What axnb can find, from the headers of `axnb/checks/`; `axnb explain ID` also prints",
-        "the query. A finding has an id, a sentence, and the smallest rows that prove it. An `error`",
-        "makes a triage fail; a `warning` and an `info` do not.",
+        "the query. A finding has an id, a sentence, and the smallest rows that prove it. An",
+        "`error` makes a triage fail; a `warning` and an `info` do not.",
     ]
     room = 0
     for check in checks():

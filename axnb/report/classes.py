@@ -48,9 +48,9 @@ def _told(
 
 
 def class_lines(findings: Iterable[Finding], width: int, *, everything: bool = False) -> list[str]:
-    """One line a class with its first finding, errors first; infos are only counted.
+    """One line a class with its first finding, errors first; infos are left to `notes`.
 
-    With `everything` each finding has a line of its own below its class.
+    With `everything` each finding has a line of its own below its class, infos too.
     """
     ordered = sorted(findings, key=lambda f: (SEVERITIES.index(f.severity), f.id))
     classes = [list(group) for _, group in groupby(ordered, key=lambda f: f.id)]
@@ -64,11 +64,14 @@ def class_lines(findings: Iterable[Finding], width: int, *, everything: bool = F
         told = f"first: {_finding(found[0])}" if len(found) > 1 else _finding(found[0])
         lines.append((line + ("" if everything else told)).rstrip())
         lines += [f"      {_finding(finding)}" for finding in found if everything]
-    infos = [f for f in ordered if f.severity == "info"]
-    if infos and not everything:
-        ids = ", ".join(sorted({f.id for f in infos}))
-        lines.append(f"  {SEVERITY_SIGNS['info']} {count(len(infos), 'note')}: {ids}")
     return [line if columns(line) <= width else f"{cut(line, width - 1)}…" for line in lines]
+
+
+def notes(findings: Iterable[Finding]) -> list[str]:
+    """How many infos there are, in a sentence; none if there are none."""
+    infos = [f for f in findings if f.severity == "info"]
+    ids = ", ".join(sorted({f.id for f in infos}))
+    return [f"{count(len(infos), 'note')} ({ids}) besides; --all shows them."] if infos else []
 
 
 def _count(found: Sequence[Finding]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from axnb.ax.behaviour import Harness
 from axnb.ax.versions import G5_OR_G5B, GENERATIONS
 from axnb.checks.registry import checks
-from axnb.report.classes import class_lines, explaining, untold
+from axnb.report.classes import class_lines, explaining, notes, untold
 from axnb.report.commands import PLANNED, Command, Commands, explain, next_lines
 from axnb.report.words import SEVERITIES, release
 from axnb.result import SIGNS, Finding
@@ -65,11 +65,12 @@ def render_triage(
         chosen = [c for c in triage.conversations if c.action == action]
         if chosen and (everything or action != "nothing"):
             told += ["", *_group(triage, action, chosen, everything)]
-    others = class_lines(untold(triage), WIDTH, everything=everything)
+    besides = untold(triage)
+    others = class_lines(besides, WIDTH, everything=everything)
     if others:
         told += ["", "ALSO FOUND", *others]
     if told or triage.verdict != "ok":
-        told += ["", *_scope(triage)]
+        told += ["", *_scope(triage, [] if everything else notes(besides))]
     lines = [*_heads(triage), "", *_verdict(triage, colour), *told, *_next(triage, case_path)]
     return "\n".join(lines)
 
@@ -342,9 +343,9 @@ def _step(step: int | None) -> str:
 # --- the end of every run ------------------------------------------------------------------------
 
 
-def _scope(triage: Triage) -> list[str]:
+def _scope(triage: Triage, besides: Sequence[str]) -> list[str]:
     """What was not looked at, and where it is explained why a log alone proves little."""
-    text = " ".join(triage.scope)
+    text = " ".join([*triage.scope, *besides])
     if any(check.id == _LOST for check in checks()):
         text = text.replace("lost outputs.", f"lost outputs (axnb explain {_LOST}).")
     return wrap(safe(text), WIDTH)
