@@ -12,10 +12,10 @@ demo: $(STAMP)  ## Triage the sample log, run its notebook, leave a result folde
 	$(VENV)/bin/axnb demo
 
 test: $(TEST_STAMP)  ## Unit tests and one real server each
-	$(PYTHON) -m pytest -q
+	$(PYTHON) -m pytest -q -n auto
 
 test-all: $(TEST_STAMP)  ## All the rest: the slow tests
-	$(PYTHON) -m pytest -q -m slow
+	$(PYTHON) -m pytest -q -n auto -m slow
 
 check: $(TEST_STAMP)  ## Lint, types, import arrows
 	$(VENV)/bin/ruff check

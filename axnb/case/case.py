@@ -31,7 +31,7 @@ _OVERFULL = 1.25
 _ENOUGH_FOR_A_FILE = 0.8
 
 #: Raised when a table of the case changes its meaning.
-SCHEMA_VERSION = "4"
+SCHEMA_VERSION = "5"
 
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 

@@ -323,6 +323,20 @@ create table if not exists conversations (
     content_count bigint not null
 );
 
+-- The shapes of a source's rows, and which fields they have: what a generation drops of them.
+create table if not exists row_shapes (
+    source varchar not null,
+    shape row_shape not null,
+    has_owner boolean not null,
+    has_config boolean not null,
+    has_exec boolean not null,
+    has_content boolean not null,
+    rows bigint not null,
+    lowest integer not null,          -- conversation, by number
+    highest integer not null,
+    first struct(c integer, s bigint, d blob) not null  -- conversation, step and digest of the first row
+);
+
 -- A harness that rows of a source name as an owner.
 create table if not exists owners (
     source varchar not null,

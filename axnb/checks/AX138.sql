@@ -1,15 +1,15 @@
 -- id: AX138
 -- name: empty-content
--- severity: warning
+-- severity: info
 --
--- A message or a step of a row has nothing in it: no text, no call, no content of any kind. Clients and
--- harnesses have no cause to send one, and an empty text is a text. What was there is gone, or another
--- program wrote the row.
+-- A message or a step of a row has no content: no text, no call, nothing of any kind; an empty text is a
+-- text. AX logs what a harness or a client sends, and a few send such; else what was there is gone, and
+-- the row was changed.
 select
     e.source,
     n.conversation_id,
     e.step,
-    format('step {} holds a message or a step with nothing in it.', e.step) as sentence,
+    format('step {} holds a message or a step without content.', e.step) as sentence,
     [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
 from (
     select e.source, e.conversation, e."row", e.step, e.digest

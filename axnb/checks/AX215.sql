@@ -11,6 +11,5 @@ select
     format('the call at step {} names no tool.', k.call_step) as sentence,
     [struct_pack(step := k.call_step, digest := lower(hex(e.digest)))] as witness
 from tool_calls k
-left join events e on e.source = k.source and e.conversation_id = k.conversation_id
-    and e.position = k.call_position
+left join event_rows e on e.source = k.source and e."row" = k.call_row
 where k.tool = ''

@@ -22,13 +22,7 @@ select
 from tool_calls k
 join questions q on q.source = k.source and q.conversation_id = k.conversation_id
     and q.turn = k.turn and q.question_id = k.call_id and k.call_id <> ''
-left join events e on e.source = k.source and e.conversation_id = k.conversation_id
-    and e.position = k.call_position
-left join events f on f.source = k.source and f.conversation_id = k.conversation_id
-    and f.position = k.result_position
-where k.outcome = 'completed'
-    and not exists (
-        select 1 from careful_parts a
-        where a.source = q.source and a.conversation_id = q.conversation_id and a.call_id = q.question_id
-            and a.decision = 'approved' and a.position > q.position and a.position < k.result_position
-    )
+left join event_rows e on e.source = k.source and e."row" = k.call_row
+left join event_rows a on a.source = q.source and a."row" = q.answer_row
+left join event_rows f on f.source = k.source and f."row" = k.result_row
+where k.outcome = 'completed' and (q.outcome <> 'approved' or a.position > k.result_position)

@@ -17,8 +17,6 @@ select
     ] as witness
 from tool_calls k
 join turns t on t.source = k.source and t.conversation_id = k.conversation_id and t.turn = k.turn
-left join events e on e.source = k.source and e.conversation_id = k.conversation_id
-    and e.position = k.call_position
-left join events f on f.source = k.source and f.conversation_id = k.conversation_id
-    and f.position = k.result_position
+left join event_rows e on e.source = k.source and e."row" = k.call_row
+left join event_rows f on f.source = k.source and f."row" = k.result_row
 where k.result_position > t.last_position

@@ -58,9 +58,9 @@ def catalogue() -> str:
     lines = [
         "# Findings",
         "",
-        "What axnb can find, from the headers of `axnb/checks/`; `axnb explain ID` also prints the",
-        "query. A finding has an id, a sentence, and the smallest rows that prove it. `error` makes",
-        "a triage fail; `warning` and `info` do not.",
+        "What axnb can find, from the headers of `axnb/checks/`; `axnb explain ID` also prints",
+        "the query. A finding has an id, a sentence, and the smallest rows that prove it. An `error`",
+        "makes a triage fail; a `warning` and an `info` do not.",
     ]
     room = 0
     for check in checks():

@@ -47,6 +47,7 @@ _TABLES = (
     "orphan_results",
     "conversations",
     "owners",
+    "row_shapes",
     "findings",
     "sources",
 )

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from axnb.ax.versions import GENERATIONS, Generation
-
-from .reading import EVENTS, EXECUTION, read
+from tests.checks.reading import EVENTS, EXECUTION, read
 
 _CLASSES = ("text", "integer", "text")
 _PENDING, _COMPLETED = "STATE_PENDING", "STATE_COMPLETED"
@@ -52,7 +51,9 @@ def stored(path: Path, generation: Generation) -> Stored:
             "select count(*) from sqlite_master where name = 'execution_log'"
         ).fetchone()[0]
         executions = (
-            connection.execute("select exec_id, payload from execution_log order by rowid").fetchall()
+            connection.execute(
+                "select exec_id, payload from execution_log order by rowid"
+            ).fetchall()
             if has_executions
             else []
         )
@@ -101,9 +102,9 @@ def _is_healthy_for(log: Stored, generation: Generation) -> bool:
         if event.get("conversation_id", "").encode() != conversation_id:
             return False
     turns = {key: _turns(events) for key, events in conversations.items()}
-    return all(
-        _is_conversation(own, generation) for own in turns.values()
-    ) and _are_executed([turn for own in turns.values() for turn in own], log, generation)
+    return all(_is_conversation(own, generation) for own in turns.values()) and _are_executed(
+        [turn for own in turns.values() for turn in own], log, generation
+    )
 
 
 def _turns(events: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -150,12 +151,12 @@ def _is_turn(turn: Sequence[dict[str, Any]], generation: Generation) -> bool:
 
 
 def _is_input(event: dict[str, Any], generation: Generation) -> bool:
-    """It names its owner; where the default one goes unnamed only the first part's role tells it."""
+    """It names its owner; where the default one goes unnamed, its first part is a person's."""
     unnamed = not generation.names_default and _parts(event, generation)[0].role == "user"
     return bool(_owner(event, generation)) or unnamed
 
 
-# --- content ---------------------------------------------------------------------------------------
+# --- content -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,9 @@ def _parts(event: dict[str, Any], generation: Generation) -> list[Piece]:
         elif generation.content_key == "messages":
             found.append(_piece(content, item.get("role", "")))
         else:
-            found.append(_piece({k: item[k] for k in item if k not in ("index", "description")}, ""))
+            found.append(
+                _piece({k: item[k] for k in item if k not in ("index", "description")}, "")
+            )
     return found
 
 
@@ -230,8 +233,7 @@ def _are_decided(parts: Iterable[Piece]) -> bool:
     open_ids: set[str] = set()
     for part in parts:
         if part.kind == "asked":
-            if part.id in open_ids:
-                return False
+            # One that waits may be put to the person again.
             open_ids.add(part.id)
         elif part.kind in ("approved", "declined"):
             if part.id not in open_ids:
@@ -240,7 +242,7 @@ def _are_decided(parts: Iterable[Piece]) -> bool:
     return not open_ids
 
 
-# --- executions: G3 and G4 -------------------------------------------------------------------------
+# --- executions: G3 and G4 -----------------------------------------------------------------------
 
 
 def _are_executed(

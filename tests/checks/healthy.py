@@ -58,10 +58,10 @@ _decisions = st.sampled_from(["approved", "declined"])
 def healthy_logs(draw: st.DrawFn, generation: str) -> LogBuilder:
     """A log of several conversations whose turns come in any order, all of them whole."""
     log = LogBuilder(generation)
-    names = draw(st.lists(ids, min_size=1, max_size=3, unique=True))
+    names = draw(st.lists(ids, min_size=2, max_size=3, unique=True))
     owners = {name: draw(st.sampled_from(_owners(log))) for name in names}
     waiting: dict[str, list[str]] = {}
-    for name in draw(st.lists(st.sampled_from(names), min_size=1, max_size=5)):
+    for name in draw(st.lists(st.sampled_from(names), min_size=2, max_size=5)):
         log.harness = owners[name]
         _add_turn(draw, log, name, waiting.setdefault(name, []))
     for name, asked in waiting.items():
@@ -113,6 +113,4 @@ def change_row(log: LogBuilder, place: int, **changes: Any) -> None:
     """Write one row of a log anew with other contents."""
     old = log.rows[place]
     row: Row = replace(read(old.payload, log.generation), **changes)
-    log.rows[place] = StoredRow(
-        old.conversation_id, old.step, write(row, log.generation, old.step)
-    )
+    log.rows[place] = StoredRow(old.conversation_id, old.step, write(row, log.generation, old.step))

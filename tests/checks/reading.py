@@ -1,7 +1,7 @@
 """What a stored row says, told from its JSON alone: no schema of protobuf, nothing of axnb.
 
-It knows the rows that AX writes and their other spellings. Of anything else it says None: a key that
-AX has no field for, a key twice, a value of the wrong kind, a text that is no JSON.
+It knows the rows that AX writes and their other spellings. Of anything else it says None: a key
+that AX has no field for, a key twice, a value of the wrong kind, a text that is no JSON.
 """
 
 from __future__ import annotations
@@ -99,12 +99,18 @@ EXECUTION: Message = {
     "timestamp": "text",
 }
 
-_STATES = ("STATE_UNSPECIFIED", "STATE_PENDING", "STATE_FAILED", "STATE_COMPLETED", "STATE_CANCELED")
+_STATES = (
+    "STATE_UNSPECIFIED",
+    "STATE_PENDING",
+    "STATE_FAILED",
+    "STATE_COMPLETED",
+    "STATE_CANCELED",
+)
 #: Of each of these a message holds one at most, wherever they stand.
 _ONE_OF = ({*_MESSAGE["content"], "content"}, {"approval", "decline"}, {"data", "uri"}, {*_VALUE})
 
 
-class _Refused(ValueError):
+class _RefusedError(ValueError):
     """No row that AX writes, in no spelling."""
 
 
@@ -122,27 +128,27 @@ def read(payload: bytes, message: Message) -> dict[str, Any] | None:
 
 def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) != len(pairs):
-        raise _Refused
+        raise _RefusedError
     return dict(pairs)
 
 
 def _no_constant(_: str) -> None:
-    raise _Refused
+    raise _RefusedError
 
 
 def _message(tree: Any, message: Message) -> dict[str, Any]:
     if not isinstance(tree, dict):
-        raise _Refused
+        raise _RefusedError
     names = {spelling: name for name in message for spelling in (name, _camel(name))}
     if len({names.get(key, key) for key in tree}) < len(tree):
-        raise _Refused
+        raise _RefusedError
     # What is null is absent, and of a key without a field nothing is lost then.
     said = {key: value for key, value in tree.items() if value is not None}
     if not said.keys() <= names.keys():
-        raise _Refused
+        raise _RefusedError
     found = {names[key]: _field(value, message[names[key]]) for key, value in said.items()}
     if any(len(found.keys() & group) > 1 for group in _ONE_OF):
-        raise _Refused
+        raise _RefusedError
     return {name: value for name, value in found.items() if _is_set(value)}
 
 
@@ -151,14 +157,14 @@ def _camel(name: str) -> str:
 
 
 def _is_set(value: Any) -> bool:
-    """Is it another value than the one that AX leaves out? A message is there if it is empty too."""
+    """Is it another value than the one that AX leaves out? An empty message is there, too."""
     return isinstance(value, dict) or bool(value)
 
 
 def _field(value: Any, kind: Any) -> Any:
     if isinstance(kind, list):
         if not isinstance(value, list):
-            raise _Refused
+            raise _RefusedError
         return [_message(item, kind[0]) for item in value]
     if isinstance(kind, Mapping):
         return _message(value, kind)
@@ -167,14 +173,14 @@ def _field(value: Any, kind: Any) -> Any:
 
 def _typed(value: Any, wanted: type) -> Any:
     if type(value) is not wanted:
-        raise _Refused
+        raise _RefusedError
     return value
 
 
 def _whole(value: Any) -> int:
     number = float(value) if type(value) in (int, float, str) else math.nan
     if not number.is_integer() or value == "":
-        raise _Refused
+        raise _RefusedError
     return int(value) if isinstance(value, int) else int(number)
 
 
@@ -183,7 +189,7 @@ def _state(value: Any) -> str:
         return "" if value == _STATES[0] else value
     number = _whole(value)
     if isinstance(value, str) or not 0 <= number < len(_STATES):
-        raise _Refused
+        raise _RefusedError
     return "" if number == 0 else _STATES[number]
 
 
@@ -202,7 +208,7 @@ def _double(value: Any) -> tuple[str]:
     """In one spelling, which tells 0 from -0, and 1 from true."""
     number = float(value)
     if math.isinf(number) or math.isnan(number):
-        raise _Refused
+        raise _RefusedError
     return (repr(number),)
 
 

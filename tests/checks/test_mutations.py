@@ -1,7 +1,7 @@
 """Any single mutation of a healthy log is reported, or provably invisible.
 
-Invisible is what an oracle says that knows nothing of axnb's checks: the row says what it said before
-(`reading`), or the log is one that AX could have left in a healthy history (`grammar`).
+That it is invisible says an oracle that knows nothing of axnb's checks: the row says what it said
+before (`reading`), or the log is one that AX could have left in a healthy history (`grammar`).
 """
 
 from __future__ import annotations
@@ -26,28 +26,26 @@ from axnb.evidence.oddities import look_again
 from axnb.settings import Settings
 from axnb.testing.logs import LogBuilder
 from axnb.triaging import Question, Triage, triage
+from tests.checks.grammar import Stored, is_healthy, says_the_same, stored
+from tests.checks.healthy import healthy_logs
+from tests.checks.mutations import MUTATIONS, InapplicableError, Mutant
 
-from . import mutations_of_text
-from .grammar import Stored, is_healthy, says_the_same, stored
-from .healthy import healthy_logs
-from .mutations import MUTATIONS, Inapplicable, Mutant
-
-assert mutations_of_text
-
-#: Mutants of one healthy log; they share a case with it, since most of a triage is the same for all.
-_MUTANTS = 12
+#: Mutants of one healthy log; they share a case with it: most of a triage is the same for all.
+_MUTANTS = 8
 #: These hold one log against another, and the mutants are not each other's copies.
 _COMPARING = {check.id for check in checks() if "witnesses" in check.needs}
 
 
 @st.composite
 def _mutants(draw: st.DrawFn, log: LogBuilder) -> list[Mutant]:
-    names = st.lists(st.sampled_from(list(MUTATIONS)), min_size=_MUTANTS, max_size=_MUTANTS, unique=len(MUTATIONS) >= _MUTANTS)
+    names = st.lists(
+        st.sampled_from(list(MUTATIONS)), min_size=_MUTANTS, max_size=_MUTANTS, unique=True
+    )
     found = []
     for name in draw(names):
         try:
             mutant = MUTATIONS[name](draw, log)
-        except Inapplicable:
+        except InapplicableError:
             continue
         mutant.what = f"{name}: {mutant.what}"
         found.append(mutant)
@@ -69,28 +67,33 @@ def _load(case: Case, path: Path) -> str:
     return load_log(case, locate(str(path), {}).log, after=look_again)
 
 
-def _told(answer: Triage, source: str, touched: Iterable[str] | None) -> set[tuple[Any, ...]]:
-    """What a triage reports of a source and some of its conversations, or of all.
+def _told(answer: Triage, source: str, touched: Iterable[str]) -> set[tuple[Any, ...]]:
+    """What a triage reports of a source and some of its conversations.
 
     A finding is one of its step, and of its conversation where it is only information: that a
     sentence counts one more or less of something is no report.
     """
-    about = {None, *touched} if touched is not None else None
+    about = {None, *touched}
     found: set[tuple[Any, ...]] = {
         (f.id, f.severity, f.conversation_id, f.step if f.severity != "info" else None)
         for f in answer.findings
-        if f.source == source and f.id not in _COMPARING
-        if about is None or f.conversation_id in about
+        if f.source == source and f.id not in _COMPARING and f.conversation_id in about
     }
     for s in answer.sources:
         if s.name == source:
             found.add(("doubts", s.rejected, s.incomplete))
     for c in answer.conversations:
-        if c.source == source and (about is None or c.conversation_id in about):
+        if c.source == source and c.conversation_id in about:
             open_calls = {o: n for o, n in c.calls.items() if o not in ("completed", "declined")}
             looks = c.state, c.next.empty, c.next.input, c.next.history, c.open_questions
             found.add((c.conversation_id, *looks, *sorted(open_calls.items())))
     return found
+
+
+def _is_calm(answer: Triage, source: str) -> bool:
+    """Has a source no finding above info, but that a request must name an owner (G4, G5)?"""
+    found = {f.id for f in answer.findings if f.source == source and f.severity != "info"}
+    return found - _COMPARING <= {"AX146"}
 
 
 def _is_invisible(before: Stored, after: Stored, log: LogBuilder) -> bool:
@@ -106,18 +109,14 @@ def _check(log: LogBuilder, mutants: Sequence[Mutant]) -> None:
         paths = [_write(m, Path(folder, f"{n}.sqlite")) for n, m in enumerate(mutants)]
         sources = [_load(case, path) for path in paths]
         answer = triage(case, Question(log.generation.name))
+        assert _is_calm(answer, healthy), "a healthy log has a finding"
         after = [stored(path, log.generation) for path in paths]
     for mutant, source, now in zip(mutants, sources, after, strict=True):
         was = _told(answer, healthy, mutant.touched)
         new = _told(answer, source, mutant.touched) - was
-        seen(mutant, new)
         if not new:
             note(f"healthy: {was}\n{mutant.what}\nis neither reported nor invisible")
             assert _is_invisible(before, now, log), mutant.what
-
-
-def seen(mutant: Mutant, new: set[tuple[Any, ...]]) -> None:
-    """A place to look at what a run reports of each mutation."""
 
 
 def check_mutations_of(generation: str, examples: int) -> None:

@@ -267,4 +267,62 @@ PAIRS: dict[str, list[Pair]] = {
             _turns((_answer("a"),), (_charge("a"),)),
         ),
     ],
+    "AX215": [
+        Pair(_turn(call("", {}, "a"), _answer("a", "")), [("c", 2, [2])], _whole),
+        Pair(
+            _turn(call("", {}, ""), answer(_OK, call_id="")),
+            [("c", 2, [2])],
+            _turn(_charge(""), answer(_OK, "", "")),
+        ),
+    ],
+    "AX216": [
+        Pair(_turn(decide("approved", "q")), [("c", 2, [2])], _turn(*_asked)),
+        Pair(
+            _turn(ask("Run?", "p"), decide("declined", "q")),
+            [("c", 3, [3])],
+            _turn(ask("Run?", "q"), decide("declined", "q")),
+        ),
+        Pair(
+            _turn(*_asked, decide("approved", "q")),
+            [("c", 4, [4])],
+            _turn(*_asked, *_asked),
+        ),
+        # The answer comes with the next request, as it does since G4.
+        Pair(
+            _turns((decide("approved", "q"),), (ask("Run?", "q"),)),
+            [("c", 2, [2])],
+            _turns((ask("Run?", "q"),), (decide("approved", "q"),)),
+        ),
+    ],
+    "AX217": [
+        Pair(
+            _turn(_charge("q"), ask("Run?", "q"), decide("declined", "q"), _answer("q")),
+            [("c", 5, [2, 5])],
+            # It says that the call was refused.
+            _turn(
+                _charge("q"),
+                ask("Run?", "q"),
+                decide("declined", "q"),
+                answer({"error": "refused"}, "charge", "q", is_error=True),
+            ),
+        ),
+        Pair(
+            _turn(_charge("q"), ask("Run?", "q"), _answer("q"), decide("approved", "q")),
+            [("c", 4, [2, 4])],
+            _turn(_charge("q"), ask("Run?", "q"), decide("approved", "q"), _answer("q")),
+        ),
+        Pair(
+            _turn(_charge("q"), ask("Run?", "q"), _answer("q")),
+            [("c", 4, [2, 4])],
+            _turn(_charge("a"), ask("Run?", "q"), _answer("a")),
+        ),
+    ],
+    "AX218": [
+        Pair(_turns((_charge("a"),), (_answer("a"),)), [("c", 5, [2, 5])], _whole),
+        Pair(
+            _turns((_charge("a"),), (_charge("b"), _answer("b"), _answer("a"))),
+            [("c", 7, [2, 7])],
+            _turns((_charge("a"), _answer("a")), (_charge("a"), _answer("a"))),
+        ),
+    ],
 }

@@ -22,6 +22,18 @@ def _with(extra: str, step: int = 3) -> Any:
     return rewrite(step, _STATE, f'"extra":{extra},{_STATE}')
 
 
+def _twice(step: int) -> Any:
+    """Another message or step of the same content in a row."""
+
+    def change(log: LogBuilder) -> None:
+        old = log.rows[step - 1].payload
+        inner = old.split(":[", 1)[1]
+        item = inner.rsplit("],", 1)[0]
+        rewrite(step, f"[{item}]", f"[{item},{item}]")(log)
+
+    return change
+
+
 def _nested(depth: int) -> str:
     return '{"a":' * depth + "1" + "}" * depth
 
@@ -219,6 +231,29 @@ PAIRS: dict[str, list[Pair]] = {
             _talk(rewrite(3, '"text":{"text":"b"}', '"hologram":{}'), generation="G6"),
             [("c", 3, [3])],
             _talk(rewrite(3, '"text":{"text":"b"}', '"image":{}'), generation="G6"),
+        ),
+    ],
+    "AX137": [
+        Pair(_talk(_twice(3)), [("c", 3, [3])], _talk(_twice(1))),
+        Pair(_talk(_twice(3), generation="G6"), [("c", 3, [3])], _talk(_twice(1), generation="G6")),
+        # Before owners had names, the role tells an input.
+        Pair(_talk(_twice(3), generation="G4"), [("c", 3, [3])], _talk(_twice(1), generation="G4")),
+    ],
+    "AX138": [
+        Pair(
+            _talk(rewrite(3, '"text":{"text":"b"}', "")),
+            [("c", 3, [3])],
+            _talk(rewrite(3, '{"text":"b"}', "{}")),
+        ),
+        Pair(
+            _talk(rewrite(3, '[{"text":{"text":"b"}}]', "[]")),
+            [("c", 3, [3])],
+            _talk(rewrite(3, '"text":{"text":"b"}', '"image":{}')),
+        ),
+        Pair(
+            _talk(rewrite(3, '"text":{"text":"b"}', ""), generation="G6"),
+            [("c", 3, [3])],
+            _talk(rewrite(3, '{"text":"b"}', "{}"), generation="G6"),
         ),
     ],
 }

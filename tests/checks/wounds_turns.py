@@ -5,7 +5,7 @@ from __future__ import annotations
 from axnb.ax.rows import Part, Row
 from axnb.settings import Tool
 from axnb.testing.logs import LogBuilder, StoredRow, answer, ask, call, decide, say
-from tests.checks.pairs import Make, Pair, beside, changed, healthy, store, talk
+from tests.checks.pairs import Make, Pair, beside, changed, healthy, rewrite, store, talk
 
 
 def interrupted() -> LogBuilder:
@@ -140,6 +140,12 @@ def _talk_in(generation: str) -> Make:
     return lambda: talk(generation)
 
 
+def _configured(step: int) -> Make:
+    """A row that holds the configuration of its turn."""
+    state = '"state":"STATE_PENDING"'
+    return changed(talk, rewrite(step, state, f'"agent_config":{{}},{state}'))
+
+
 PAIRS: dict[str, list[Pair]] = {
     "AX110": [
         Pair(interrupted, [("c", 4, [4])], _resumed),
@@ -151,6 +157,8 @@ PAIRS: dict[str, list[Pair]] = {
         Pair(_overlapping("G4"), [("c", 3, [3])], _one_after_the_other("G4")),
         Pair(_overlapping("G3"), [("c", 3, [3])], _asked("G3")),
         Pair(_three_inputs, [("c", 2, [2])], _asked("G4")),
+        # Only an input has a configuration.
+        Pair(_configured(3), [("c", 3, [3])], _configured(1)),
     ],
     "AX112": [
         Pair(_empty_input("G4", say("a")), [("c", 3, [3])], _empty_text),

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from axnb.ax.rows import Part, Row
 from axnb.testing.logs import LogBuilder, say
 from tests.checks.pairs import Make, Pair, beside, changed, rewrite, talk
+
+Change = Callable[[LogBuilder], Any]
 
 
 def _in(generation: str, harness: str = "antigravity") -> Callable[[], LogBuilder]:
@@ -32,9 +37,9 @@ def _joined(*generations: str, conversations: tuple[str, str] = ("c", "d")) -> M
     return make
 
 
-def _owned_by(*harnesses: str) -> Make:
+def _owned_by(*harnesses: str, generation: str = "G8") -> Make:
     def make() -> LogBuilder:
-        log = LogBuilder("G8")
+        log = LogBuilder(generation)
         for log.harness in harnesses:
             log.turn("c", "hi")
         return log
@@ -49,6 +54,81 @@ def _configured() -> LogBuilder:
     log.add(Row("c", 1, config="e30=", exec_id="e", parts=(question,)))
     log.add(Row("c", 3, exec_id="e"))
     return log
+
+
+# --- executions ----------------------------------------------------------------------------------
+
+
+def _turns_in_g3() -> LogBuilder:
+    """Two conversations of three rows, each with an execution that begins and ends."""
+    log = LogBuilder("G3", "drill")
+    for conversation_id in ("c", "d"):
+        log.turn(conversation_id, "hi", say("done"))
+    return log
+
+
+def _interrupted_in_g4() -> LogBuilder:
+    log = LogBuilder("G4")
+    log.interrupted("c", "hi", say("wait"))
+    log.turn("c", "again", say("done"))
+    return log
+
+
+def _of_execution(step: int, exec_id: str) -> Change:
+    """Let a row of `c` name another execution; none, if it is empty."""
+
+    def change(log: LogBuilder) -> None:
+        row = log.rows[step - 1]
+        old = f'"exec_id":"{json.loads(row.payload)["exec_id"]}",'
+        new = f'"exec_id":"{exec_id}",' if exec_id else ""
+        log.rows[step - 1] = replace(row, payload=row.payload.replace(old, new))
+
+    return change
+
+
+def _without_execution(place: int) -> Change:
+    return lambda log: log.executions.pop(place)
+
+
+def _again(place: int) -> Change:
+    """A row of the execution of `c` stands after its end once more."""
+    return lambda log: log.executions.append(log.executions[place])
+
+
+def _began_twice() -> LogBuilder:
+    """An interrupted turn that was run again."""
+    log = _turns_in_g3()
+    log.executions.insert(0, log.executions[0])
+    return log
+
+
+def _in_execution(place: int, old: str, new: str) -> Change:
+    def change(log: LogBuilder) -> None:
+        exec_id, payload, time = log.executions[place]
+        assert old in payload
+        log.executions[place] = (exec_id, payload.replace(old, new), time)
+
+    return change
+
+
+def _delete(conversation_id: str) -> Change:
+    """Take a conversation out, and leave its executions, as later generations do."""
+
+    def change(log: LogBuilder) -> None:
+        log.rows = [row for row in log.rows if row.conversation_id != conversation_id]
+
+    return change
+
+
+def _called(exec_id: str = "") -> Change:
+    """An agent that the one of `c` called: its execution has the caller's id and one of its own."""
+
+    def change(log: LogBuilder) -> None:
+        parent, payload, time = log.executions[1]
+        child = exec_id or f"{parent}-child"
+        log.executions.append((child, payload.replace(parent, child), time))
+
+    return change
 
 
 _KNOWN_KEY = '"state":"STATE_PENDING"'
@@ -68,6 +148,17 @@ PAIRS: dict[str, list[Pair]] = {
             _joined("G5b", "G4", conversations=_SAME),
             [(None, None, []), ("c", 4, [4])],
             _joined("G5b", "G5b", conversations=_SAME),
+        ),
+        # Another generation's row inside a turn.
+        Pair(
+            changed(_in("G6"), rewrite(3, '"step":3,', "")),
+            [("c", 3, [3])],
+            changed(_in("G6"), rewrite(3, '"step":3,', '"step": 3,')),
+        ),
+        Pair(
+            changed(_in("G5b"), rewrite(2, "{", '{"exec_id":"e",')),
+            [("c", 2, [2])],
+            _in("G5b"),
         ),
     ],
     "AX141": [
@@ -142,5 +233,58 @@ PAIRS: dict[str, list[Pair]] = {
         Pair(_owned_by("antigravity", ""), [("c", 3, [3])], _owned_by("antigravity", "drill")),
         Pair(_in("G6", ""), [("c", 1, [1])], _in("G6")),
         Pair(_in("G8", ""), [("c", 1, [1])], _in("G5")),
+        # Before that, on all inputs of a conversation or on none.
+        Pair(
+            _owned_by("drill", "", generation="G5"),
+            [("c", 3, [3])],
+            _owned_by("", "", generation="G5"),
+        ),
+        Pair(
+            _owned_by("", "drill", generation="G4"),
+            [("c", 1, [1])],
+            _owned_by("drill", "drill", generation="G4"),
+        ),
+    ],
+    "AX151": [
+        Pair(changed(_turns_in_g3, _of_execution(2, "x")), [("c", 2, [2])], _turns_in_g3),
+        Pair(changed(_turns_in_g3, _of_execution(1, "x")), [("c", 2, [2])], _turns_in_g3),
+        Pair(
+            changed(_in("G4"), _of_execution(3, "x")),
+            [("c", 3, [3])],
+            _joined("G4", "G4", conversations=_SAME),
+        ),
+        # A server of G4 puts a new turn after an interrupted one: that is AX111.
+        Pair(
+            changed(_in("G4"), _of_execution(3, "")),
+            [("c", 3, [3])],
+            _interrupted_in_g4,
+        ),
+    ],
+    "AX152": [
+        Pair(changed(_turns_in_g3, _without_execution(1)), [("c", 3, [3])], _turns_in_g3),
+        Pair(changed(_turns_in_g3, _without_execution(0)), [("c", 3, [3])], _turns_in_g3),
+        Pair(changed(_turns_in_g3, _again(1)), [("c", 3, [3])], _turns_in_g3),
+        Pair(changed(_turns_in_g3, _again(0)), [("c", 3, [3])], _began_twice),
+        Pair(
+            changed(_turns_in_g3, _in_execution(0, '"drill"', '""')), [("c", 3, [3])], _turns_in_g3
+        ),
+        Pair(
+            changed(_began_twice, _in_execution(0, '"drill"', '"other"')),
+            [("c", 3, [3])],
+            _began_twice,
+        ),
+        Pair(
+            changed(_turns_in_g3, _in_execution(1, '"exec_id":"', '"exec_id":"x')),
+            [("c", 3, [3])],
+            changed(_turns_in_g3, _in_execution(1, '"exec_id":"', '"exec_id": "')),
+        ),
+    ],
+    "AX153": [
+        Pair(changed(_turns_in_g3, _delete("d")), [(None, None, [])], _turns_in_g3),
+        Pair(
+            changed(_turns_in_g3, _called("another-child")),
+            [(None, None, [])],
+            changed(_turns_in_g3, _called()),
+        ),
     ],
 }

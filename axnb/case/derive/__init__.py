@@ -75,6 +75,7 @@ def derive(session: duckdb.DuckDBPyConnection, source: str, tools: Mapping[str, 
         "41_orphan_results",
         "50_conversations",
         "55_owners",
+        "56_row_shapes",
         "60_to_compare",
     ):
         run_sql(session, "case", f"derive/{name}.sql", values)

@@ -3,11 +3,17 @@
 -- $asked, what people call it; $has_owners, whether its rows have owners at all.
 create or replace temp table answers as select *, $has_owners as has_owners from asked_answers;
 
+-- The conversations that were asked about, by number: rows are found sooner by it.
+create or replace temp table asked_numbers as
+select n.*
+from conversation_numbers n
+join asked_answers a on a.source = n.source and a.conversation_id = n.conversation_id;
+
 -- The first row that it cannot decode of each conversation that it cannot read.
 create or replace temp table unreadable_rows as
 with hidden as (
     select n.*
-    from conversation_numbers n
+    from asked_numbers n
     join asked_answers a on a.source = n.source and a.conversation_id = n.conversation_id
     where a.empty = 'unreadable'
 )
@@ -37,18 +43,6 @@ group by k.source, k.conversation_id;
 -- no generation has a field for were found when the row was decoded.
 create or replace temp table dropped_fields as
 with
-shaped as (
-    select
-        e.source, shape,
-        harness_id is not null as has_owner, config is not null as has_config,
-        exec_id is not null as has_exec, content_count > 0 as has_content,
-        count(*) as rows,
-        min(e.conversation) as lowest,
-        max(e.conversation) as highest,
-        arg_min(struct_pack(c := e.conversation, s := step, d := digest), "row") as first
-    from event_rows e
-    group by all
-),
 held as (
     select *, unnest(list_filter(
         case
@@ -67,7 +61,7 @@ held as (
         end,
         lambda field: field is not null
     )) as field
-    from shaped
+    from row_shapes
 ),
 known as (
     select generation, unnest(fields) as field

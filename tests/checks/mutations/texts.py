@@ -1,21 +1,20 @@
-"""Mutations of a payload's text: bytes, spelling, keys; and of G3's execution_log."""
+"""Mutations of a payload's text: bytes, spelling, keys."""
 
 from __future__ import annotations
 
 import json
 import random
+import re
 from typing import Any
 
 from hypothesis import strategies as st
 
 from axnb.testing.logs import LogBuilder
-
-from .mutations import (
-    Inapplicable,
+from tests.checks.mutations.mutant import (
+    InapplicableError,
     Mutant,
     Tree,
     body_of,
-    copied,
     dumped,
     edited,
     mutation,
@@ -65,13 +64,15 @@ def append_text(draw: st.DrawFn, log: LogBuilder) -> Mutant:
 def wrap(draw: st.DrawFn, log: LogBuilder) -> Mutant:
     place = pick(draw, log)
     tree = json.loads(log.rows[place].payload)
-    wrapped = one_of(draw, [tree], {"payload": tree}, {"conversation_id": "x", "event": tree}, dumped(tree))
+    wrapped = one_of(
+        draw, [tree], {"payload": tree}, {"conversation_id": "x", "event": tree}, dumped(tree)
+    )
     return with_payload(log, place, "wrap", dumped(wrapped))
 
 
 @mutation
 def nest_deeper(draw: st.DrawFn, log: LogBuilder) -> Mutant:
-    place, tree, kind, body = body_of(draw, log, "tool_call")
+    place, tree, _, body = body_of(draw, log, "tool_call")
     body["function_call"]["arguments"] = {"deep": "@deep@"}
     levels = one_of(draw, 3, 600, 9_000, 20_000)
     deep = "[" * levels + "]" * levels
@@ -109,12 +110,12 @@ def add_a_key(draw: st.DrawFn, log: LogBuilder) -> Mutant:
     body = _an_object(draw, tree)
     key = draw(st.sampled_from(_KEYS))
     if key in body:
-        raise Inapplicable
+        raise InapplicableError
     body[key] = one_of(draw, "x", "", 1, None, True, [], {}, [{}])
     return edited(draw, log, place, f"add {key}", tree)
 
 
-# --- spelling --------------------------------------------------------------------------------------
+# --- spelling ------------------------------------------------------------------------------------
 
 
 @mutation
@@ -139,11 +140,8 @@ def respell(draw: st.DrawFn, log: LogBuilder) -> Mutant:
     if how in ("escapes", "all"):
         text = text.replace("S", "\\u0053").replace("/", "\\/")
     if how in ("numbers", "all"):
-        number = log.rows[place].step
-        spelled = one_of(draw, f"{number}.0", f"{number}e0", f"{number}0e-1", f'"{number}"')
-        for key in ("seq", "step"):
-            for gap in ("", " "):
-                text = text.replace(f'"{key}":{gap}{number},', f'"{key}":{spelled},')
+        spelled = one_of(draw, r"\1.0", r"\1e0", r"\g<1>0E-1")
+        text = re.sub(r"(?<=: |.:)(-?\d+)(?=[,}\s])", spelled, text)
     return with_payload(log, place, f"respell {how}", text)
 
 
@@ -177,50 +175,6 @@ def hold_an_odd_value(draw: st.DrawFn, log: LogBuilder) -> Mutant:
     elif kind == "text" and odd.startswith('"'):
         body["text"] = "@odd@"
     else:
-        raise Inapplicable
+        raise InapplicableError
     payload = dumped(tree).replace('"@odd@"', odd).encode(errors="surrogateescape")
     return with_payload(log, place, f"hold {odd!r}", payload, as_text=True)
-
-
-# --- execution_log ---------------------------------------------------------------------------------
-
-
-@mutation
-def change_an_execution(draw: st.DrawFn, log: LogBuilder) -> Mutant:
-    if not log.executions:
-        raise Inapplicable
-    changed = copied(log)
-    rows: list[tuple[Any, Any, Any]] = list(changed.executions)
-    at = draw(st.integers(0, len(rows) - 1))
-    exec_id, payload, time = rows[at]
-    how = one_of(draw, "delete", "double", "move", "id", "state", "agent", "broken", "swap", "no JSON")
-    tree = json.loads(payload)
-    if how == "delete":
-        del rows[at]
-    elif how == "double":
-        rows.append(rows[at])
-    elif how == "move":
-        rows[at] = (one_of(draw, "other", rows[0][0], ""), payload, time)
-    elif how == "swap":
-        other = draw(st.integers(0, len(rows) - 1))
-        rows[at], rows[other] = (exec_id, rows[other][1], time), (rows[other][0], payload, rows[other][2])
-    elif how == "no JSON":
-        rows[at] = (exec_id, payload[:-2], time)
-    else:
-        key = {"id": "exec_id", "state": "state", "agent": "agent_id", "broken": "inputs"}[how]
-        choices = {
-            "id": ["other", "", rows[0][0]],
-            "state": ["STATE_PENDING", "STATE_COMPLETED", "STATE_FAILED", "?", 3, None],
-            "agent": ["other", "", None],
-            "broken": ["x", [], [{}]],
-        }[how]
-        tree[key] = draw(st.sampled_from(choices))
-        rows[at] = (exec_id, dumped(tree), time)
-    if rows == log.executions:
-        raise Inapplicable
-    changed.executions = rows
-    named = {exec_id, *(row[0] for row in set(rows) ^ set(log.executions))}
-    touched = {
-        row.conversation_id for row in log.rows if json.loads(row.payload).get("exec_id") in named
-    }
-    return Mutant(f"execution {how}: {log.executions[at]}", changed, touched)
