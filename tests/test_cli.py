@@ -208,7 +208,7 @@ FINDING = {"id", "name", "severity", "source", "keys", "sentence", "witness"}
 
 
 @pytest.mark.parametrize(
-    "log", [None, _healthy, _failed, _inconclusive, lambda: LogBuilder("G8")], ids=repr
+    "log", [None, _healthy, _failed, _inconclusive, lambda: LogBuilder("G8")], ids=["sample", "healthy", "failed", "inconclusive", "empty"]
 )
 def test_json_has_the_keys_that_other_programs_read(
     axnb: Cli, log: Callable[[], LogBuilder] | None
