@@ -136,7 +136,7 @@ def write_file(path: Path, text: str) -> None:
     Raises AxnbError with the path if it cannot be written.
     """
     if not is_path(str(path)):
-        raise AxnbError(f"{str(path)!r:.80} cannot be written: no file has such a name.")
+        raise AxnbError(f"{str(path)[:80]!r} cannot be written: no file has such a name.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

@@ -66,7 +66,7 @@ class Settings:
         """
         file = path or Path(FILE_NAME)
         if not is_path(str(file)):
-            raise UsageError(f"the settings {str(file)!r:.80} are no file: none has such a name.")
+            raise UsageError(f"the settings {str(file)[:80]!r} are no file: none has such a name.")
         if path is None and not file.exists():
             return cls()
         try:

@@ -53,7 +53,7 @@ class Harness:
 
     def __post_init__(self) -> None:
         if not is_text(self.id):
-            raise UsageError(f"harness {self.id!r:.80} is no text in UTF-8.")
+            raise UsageError(f"harness {self.id[:80]!r} is no text in UTF-8.")
 
     @classmethod
     def named(cls, name: str) -> Harness:
@@ -70,7 +70,7 @@ class Harness:
             return cls.named(text)
         name, _, how = text.rpartition("=")
         if not name or how not in ("accepts", "refuses"):
-            raise UsageError(f"harness {text!r:.80} is not ID, ID=accepts or ID=refuses.")
+            raise UsageError(f"harness {text[:80]!r} is not ID, ID=accepts or ID=refuses.")
         return cls(name, how == "accepts")
 
     def __str__(self) -> str:

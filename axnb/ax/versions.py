@@ -141,4 +141,4 @@ def resolve(version: str) -> Generation:
         if wanted.lower() in names or f"v{wanted}" in generation.releases:
             return generation
     known = ", ".join((*GENERATIONS, *(r for g in GENERATIONS.values() for r in g.releases)))
-    raise UsageError(f"AX version {version!r:.80} is not known; use one of {known}.")
+    raise UsageError(f"AX version {version[:80]!r} is not known; use one of {known}.")

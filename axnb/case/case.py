@@ -75,7 +75,7 @@ class Case:
             # An address in the wrong place may hold a password: it is not repeated.
             raise UsageError("a case is a file, and not an address.")
         if path is not None and not (is_path(str(path)) and is_text(str(path))):
-            raise UsageError(f"DuckDB takes no file of the name {str(path)!r:.80}.")
+            raise UsageError(f"DuckDB takes no file of the name {str(path)[:80]!r}.")
         self.path = Path(path) if path is not None else None
         self.settings = settings or Settings.read()
         self._spill = Path(tempfile.mkdtemp(prefix="axnb-spill-", dir=self.settings.scratch))

@@ -77,7 +77,7 @@ def find_check(text: str) -> Check:
         if text.upper() == check.id or text.lower() == check.name:
             return check
     known = ", ".join(check.id for check in checks())
-    raise UsageError(f"there is no finding {text!r:.80}; axnb knows {known}.")
+    raise UsageError(f"there is no finding {text[:80]!r}; axnb knows {known}.")
 
 
 def _parse(text: str) -> Check:

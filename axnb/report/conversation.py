@@ -56,7 +56,7 @@ def render_conversation(
     """
     found = [c for c in triage.conversations if c.conversation_id == conversation_id]
     if not found:
-        raise UsageError(f"no source has a conversation {conversation_id!r:.80}.")
+        raise UsageError(f"no source has a conversation {conversation_id[:80]!r}.")
     blocks, revealed = [], {}
     with case.reading() as session:
         for conversation in found:

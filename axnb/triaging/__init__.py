@@ -57,7 +57,7 @@ def triage(
     for expectation in question.expectations:
         if conversations and expectation.conversation_id not in conversations:
             raise UsageError(
-                f"step {expectation.last} is expected of {expectation.conversation_id!r:.80}, and "
+                f"step {expectation.last} is expected of {expectation.conversation_id[:80]!r}, and "
                 "only other conversations were asked about."
             )
     with case.reading() as session:
@@ -97,9 +97,9 @@ def triage(
 def _no_conversation(missing: str, look: Look) -> str:
     close = look.close_ids(missing)
     if not close:
-        return f"no source has a conversation {missing!r:.80}."
+        return f"no source has a conversation {missing[:80]!r}."
     names = ", ".join(map(repr, close))
-    return f"no source has a conversation {missing!r:.80}; these ids look like it: {names}."
+    return f"no source has a conversation {missing[:80]!r}; these ids look like it: {names}."
 
 
 def choose_target(
