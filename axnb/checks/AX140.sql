@@ -34,24 +34,25 @@ from (
 ) t
 left join log_rows e on e.source = t.source and e."row" = t.first_row
 union all
+-- Which generations write a row of a shape, `axnb/ax/rows.py` says. The witness is the first such row.
 select
-    f.source,
-    n.conversation_id,
-    f.first.step,
-    format('step {} is a row of another generation than its turn.', f.first.step),
-    [struct_pack(step := f.first.step, digest := lower(hex(f.first.digest)))]
+    e.source,
+    o.conversation_id,
+    arg_min(e.step, place) as step,
+    format('step {} is a row of another generation than its turn.', arg_min(e.step, place)),
+    [arg_min(struct_pack(step := e.step, digest := lower(hex(e.digest))), place)]
 from (
-    -- The first row of each shape; which generations write it, `axnb/ax/rows.py` says.
-    select source, conversation, shape,
-        arg_min(struct_pack(step := step, digest := digest), struct_pack(p := position, r := "row")) as first
-    from event_rows
-    group by source, conversation, shape
-) f
-join conversation_numbers n on n.source = f.source and n.conversation = f.conversation
-join conversations c on c.source = f.source and c.conversation_id = n.conversation_id
-where not list_has_any(c.generations, case
-    when f.shape = 'exec' then ['G3', 'G4']
-    when f.shape = 'G5' then ['G5', 'G5b', 'G5|G5b']
-    when f.shape in ('G6', 'G7', 'G8') then [cast(f.shape as varchar)]
-    else ['G7', 'G8']
-end)
+    select s.source, s.conversation, s.shape, c.conversation_id
+    from (select distinct source, conversation, shape from event_rows) s
+    join conversation_numbers n on n.source = s.source and n.conversation = s.conversation
+    join conversations c on c.source = s.source and c.conversation_id = n.conversation_id
+    where not list_has_any(c.generations, case
+        when s.shape = 'exec' then ['G3', 'G4']
+        when s.shape = 'G5' then ['G5', 'G5b', 'G5|G5b']
+        when s.shape in ('G6', 'G7', 'G8') then [cast(s.shape as varchar)]
+        else ['G7', 'G8']
+    end)
+) o
+join (select *, struct_pack(p := position, r := "row") as place from event_rows) e
+    on e.source = o.source and e.conversation = o.conversation and e.shape = o.shape
+group by e.source, o.conversation_id, o.shape
