@@ -219,7 +219,7 @@ def _sentences(result: Result) -> list[str]:
 # --- every verb ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("generation", ["G3", "G6", "G8-all"])
+@pytest.mark.parametrize("generation", ["G3", "G8-all"])
 @pytest.mark.parametrize("options", [[], ["--all"], ["--ax-version", "G8"], ["--ax-version", "G4"]])
 def test_triage_shows_what_is_there_and_tells_no_contents(
     world: World, generation: str, options: list[str]
@@ -229,7 +229,7 @@ def test_triage_shows_what_is_there_and_tells_no_contents(
     assert _sentences(result) == []
 
 
-@pytest.mark.parametrize("generation", ["G4", "G5", "G5b", "G7"])
+@pytest.mark.parametrize("generation", ["G4", "G5", "G5b", "G6", "G7"])
 def test_every_generation_is_read(world: World, generation: str) -> None:
     path = world.log(generation)
     shown = _run("triage", path, "--json", code={1}).stdout
@@ -273,10 +273,10 @@ def test_tables_hold_no_formula_and_no_contents(world: World) -> None:
 
 @pytest.mark.parametrize("text", FEW, ids=range(len(FEW)))
 def test_a_conversation_is_shown(world: World, text: str) -> None:
-    for name in (storable(text), f"{storable(text)}~"):
-        result = _run("show", world.log("G8"), "--case", world.case("G8"), "--", name, code={1})
-        assert _too_wide(_safe(result.stdout)) == []
-        assert _sentences(result) == []
+    command = ("show", world.log("G8"), "--case", world.case("G8"), "--", storable(text))
+    result = _run(*command, code={1})
+    assert _too_wide(_safe(result.stdout)) == []
+    assert _sentences(result) == []
 
 
 @pytest.mark.slow
@@ -371,7 +371,7 @@ def test_no_finding_is_called_so() -> None:
 @pytest.mark.parametrize("option", ["--ax-version", "--harness", "--expect-last", "--conversation"])
 def test_options_take_texts_as_texts(world: World, option: str) -> None:
     case = world.case("G8")
-    values = FEW if option in ("--ax-version", "--conversation") else [ALL]
+    values = FEW[::2] if option in ("--ax-version", "--conversation") else [ALL]
     for value in values:
         given = [value] if isinstance(value, str) else value
         options = [f"{option}={text}" for text in given]
@@ -410,7 +410,7 @@ def test_files_may_be_called_anything(world: World) -> None:
     folder.mkdir()
     made = _small_log().write_sqlite(folder / "log")
     paths = []
-    for text in [name for name in FEW if name in NAMES] + list(NAMES[::20]):
+    for text in list(NAMES[::10]):
         if text not in (".", ".."):
             paths.append(folder / f"{_halved(text)}.sqlite")
             shutil.copy(made, paths[-1])
