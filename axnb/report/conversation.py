@@ -241,9 +241,12 @@ def _call(part: Record, call: Record | None) -> list[str]:
     outcome = f"outcome {_OUTCOMES.get(call['outcome'], call['outcome'])}"
     room = WIDTH - _ABOUT - _TAIL - 4 - columns(tool) - columns(outcome)
     operation = name(call["operation_id"], max(room, 8)) or "(no id)"
-    about = [tool, operation, outcome]
+    origin = ""
     if call["operation_id_from"] not in ("call-id", "none"):
-        about.append(f"(from {name(call['operation_id_from'], 40)})")
+        origin = f"(from {name(call['operation_id_from'], 40)})"
+    if origin and columns(operation) + columns(origin) < room:
+        operation, origin = f"{operation} {origin}", ""
+    about = [tool, operation, outcome, origin]
     if call["observations"] > 1:
         about.append(f"logged {call['observations']:,} times")
     return about
