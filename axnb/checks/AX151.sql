@@ -17,7 +17,8 @@ select
 from (
     select
         e.source, e.conversation, e.step, e.position, e."row", e.digest, e.exec_id,
-        e.state = 1 and (e.content_count = 0 or coalesce(e.part_role = 'user' and e.part_kind in ('text', 'other'), false)) as is_input,
+        -- That a text of a person's stands inside a turn is another matter (AX111).
+        coalesce(e.state = 1 and e.part_role = 'user' and e.part_kind = 'text', false) as is_input,
         lag(e.exec_id) over before as exec_before,
         lag(e.state) over before as state_before
     from event_rows e

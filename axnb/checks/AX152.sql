@@ -38,6 +38,7 @@ select
         when t.agents > 1 then format('{} agents share its execution.', t.agents)
         when t.ended > 1 then format('its execution ended {} times.', t.ended)
         when t.last_end < t.last_row then 'its execution goes on after its end.'
+        when t.ended > 0 then 'its execution is COMPLETED, and the turn is not.'
         else 'the turn is COMPLETED, and its execution is not.'
     end as sentence,
     [struct_pack(step := l.last.step, digest := lower(hex(l.last.digest)))] as witness
@@ -45,4 +46,4 @@ from logged l
 join told t on t.source = l.source and t.exec_id = l.exec_id
 join conversation_numbers n on n.source = l.source and n.conversation = l.conversation
 where t.is_misnamed or t.begun = 0 or t.is_nobodys or t.agents > 1 or t.ended > 1
-    or t.last_end < t.last_row or l.is_completed and t.ended = 0
+    or t.last_end < t.last_row or l.is_completed <> (t.ended > 0)

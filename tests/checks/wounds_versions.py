@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from axnb.ax.rows import Part, Row
-from axnb.testing.logs import LogBuilder, say
-from tests.checks.pairs import Make, Pair, beside, changed, rewrite, talk
+from axnb.testing.logs import LogBuilder, ask, decide, say
+from tests.checks.pairs import Make, Pair, beside, changed, drop, rewrite, talk
 
 Change = Callable[[LogBuilder], Any]
 
@@ -67,10 +67,22 @@ def _turns_in_g3() -> LogBuilder:
     return log
 
 
+def _interrupted_in_g3() -> LogBuilder:
+    log = LogBuilder("G3", "drill")
+    log.interrupted("c", "hi", say("wait"))
+    return log
+
+
 def _interrupted_in_g4() -> LogBuilder:
     log = LogBuilder("G4")
     log.interrupted("c", "hi", say("wait"))
     log.turn("c", "again", say("done"))
+    return log
+
+
+def _answered_in_g4() -> LogBuilder:
+    log = LogBuilder("G4")
+    log.turn("c", "hi", ask("Run?"), decide("approved"), say("done"))
     return log
 
 
@@ -253,6 +265,12 @@ PAIRS: dict[str, list[Pair]] = {
             [("c", 3, [3])],
             _joined("G4", "G4", conversations=_SAME),
         ),
+        # A question was answered: the turn goes on, under the same execution.
+        Pair(
+            changed(_answered_in_g4, _of_execution(3, "x")),
+            [("c", 3, [3])],
+            _answered_in_g4,
+        ),
         # A server of G4 puts a new turn after an interrupted one: that is AX111.
         Pair(
             changed(_in("G4"), _of_execution(3, "")),
@@ -263,6 +281,7 @@ PAIRS: dict[str, list[Pair]] = {
     "AX152": [
         Pair(changed(_turns_in_g3, _without_execution(1)), [("c", 3, [3])], _turns_in_g3),
         Pair(changed(_turns_in_g3, _without_execution(0)), [("c", 3, [3])], _turns_in_g3),
+        Pair(changed(_turns_in_g3, drop(3)), [("c", 2, [2]), ("d", 2, [2])], _interrupted_in_g3),
         Pair(changed(_turns_in_g3, _again(1)), [("c", 3, [3])], _turns_in_g3),
         Pair(changed(_turns_in_g3, _again(0)), [("c", 3, [3])], _began_twice),
         Pair(
