@@ -10,38 +10,44 @@ from typing import Any
 
 import pytest
 
-from axnb.ax.behaviour import Harness, History, Target, predict
+from axnb.ax.behaviour import Harness, History, Next, Target, predict
 from axnb.ax.versions import GENERATIONS
 from axnb.case.case import Case
 from axnb.evidence.load import load_log
 from axnb.evidence.locators import locate
 from axnb.settings import Settings
-from axnb.triaging import ConversationTriage, Question, Triage, histories, triage
+from axnb.triaging import Question, Triage, histories, triage
 from tests import ax_logs
 from tests.ax_logs import RealLog
 from tests.servers import PostgresServer
 
 
-def _triages(log: RealLog, source: str) -> dict[str, dict[str, ConversationTriage]]:
-    """Triage a log as each of its targets: target -> conversation -> answer."""
+def _nexts(log: RealLog, source: str) -> dict[str, dict[str, Next]]:
+    """What is predicted of a log as each of its targets: target -> conversation -> answer.
+
+    As one of them a whole triage is asked as well: it says the same.
+    """
     found = {}
     with Case(settings=Settings()) as case:
         load_log(case, locate(source, {}).log)
         for target, about in log.truth["targets"].items():
             harnesses = tuple(Harness.parse(text) for text in about["harnesses"])
-            answer = triage(case, Question(target.split()[0], harnesses))
-            found[target] = {c.conversation_id: c for c in answer.conversations}
+            server = Target(GENERATIONS[target.split()[0]], harnesses, declared=True)
+            seen = _histories(case, server)
+            found[target] = {name: predict(server, history) for name, history in seen.items()}
+        answer = triage(case, Question(target.split()[0], harnesses))
+        assert {c.conversation_id: c.next for c in answer.conversations} == found[target]
     return found
 
 
 def _compare(log: RealLog, source: str) -> int:
     """Compare every answer; returns how many were compared."""
-    triages = _triages(log, source)
+    nexts = _nexts(log, source)
     compared = 0
     for target, conversation_id, request, truth in log.answers():
         if request not in ("empty", "input"):
             continue
-        predicted = triages[target][conversation_id].next
+        predicted = nexts[target][conversation_id]
         does = predicted.empty if request == "empty" else predicted.input
         where = f"{log.name}, {target}, {conversation_id}, {request}"
         assert does == truth["does"], where
@@ -121,10 +127,10 @@ def test_what_a_server_reads_of_the_history() -> None:
     """`seen` counts the steps that the real server decoded: none of some is a lost history."""
     compared = 0
     for log in ax_logs.sqlite_logs():
-        triages = _triages(log, str(log.sqlite))
+        nexts = _nexts(log, str(log.sqlite))
         for target, conversation_id, request, truth in log.answers():
             seen = truth.get("seen")
-            history = triages[target][conversation_id].next.history
+            history = nexts[target][conversation_id].history
             if request != "input" or not seen or history is None or not seen["rows"]:
                 continue
             where = f"{log.name}, {target}, {conversation_id}"

@@ -11,8 +11,9 @@ told as (
         source, exec_id,
         count(*) filter (state = 1) as begun,
         count(*) filter (state = 3) as ended,
-        max("row") as last_row,
-        max("row") filter (state = 3) as last_end,
+        -- Of two rows of one instant it cannot be told which came first.
+        arg_max(recorded_at, "row") is distinct from arg_max(recorded_at, "row") filter (state = 3)
+            and max("row") > max("row") filter (state = 3) as goes_on,
         count(distinct agent_id) as agents,
         bool_or(state = 1 and coalesce(agent_id, '') = '') as is_nobodys,
         bool_or(named is distinct from exec_id) as is_misnamed
@@ -37,7 +38,7 @@ select
         when t.is_nobodys then 'its execution was begun without an agent.'
         when t.agents > 1 then format('{} agents share its execution.', t.agents)
         when t.ended > 1 then format('its execution ended {} times.', t.ended)
-        when t.last_end < t.last_row then 'its execution goes on after its end.'
+        when t.goes_on then 'its execution goes on after its end.'
         when t.ended > 0 then 'its execution is COMPLETED, and the turn is not.'
         else 'the turn is COMPLETED, and its execution is not.'
     end as sentence,
@@ -46,4 +47,4 @@ from logged l
 join told t on t.source = l.source and t.exec_id = l.exec_id
 join conversation_numbers n on n.source = l.source and n.conversation = l.conversation
 where t.is_misnamed or t.begun = 0 or t.is_nobodys or t.agents > 1 or t.ended > 1
-    or t.last_end < t.last_row or l.is_completed <> (t.ended > 0)
+    or coalesce(t.goes_on, false) or l.is_completed <> (t.ended > 0)

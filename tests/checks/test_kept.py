@@ -23,7 +23,15 @@ def _unanswered() -> LogBuilder:
     return log
 
 
-@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
+#: Logs with many kinds of findings; `make test-all` takes the others as well.
+_QUICK = ("crafted-sqlite", "g3-sqlite", "mixed-seq-sqlite")
+LOGS = [
+    pytest.param(log, id=log.name, marks=[] if log.name in _QUICK else pytest.mark.slow)
+    for log in ax_logs.sqlite_logs()
+]
+
+
+@pytest.mark.parametrize("log", LOGS)
 def test_what_is_kept_is_what_would_be_found(log: RealLog, tmp_path: Path) -> None:
     """A case of other checks, or one that was filled without them, is looked at anew."""
     kept, stale = Case(tmp_path / "kept", Settings()), Case(tmp_path / "stale", Settings())
@@ -38,7 +46,7 @@ def test_what_is_kept_is_what_would_be_found(log: RealLog, tmp_path: Path) -> No
         assert triage(kept, question) == triage(stale, question)
 
 
-@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
+@pytest.mark.parametrize("log", LOGS)
 def test_a_named_conversation_is_judged_as_among_all(log: RealLog) -> None:
     with Case(settings=Settings()) as case:
         load(case, [str(log.sqlite)])

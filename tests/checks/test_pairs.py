@@ -43,10 +43,15 @@ PAIRS: dict[str, list[Pair]] = {
 def test_a_check_finds_its_wound_and_no_other(check: Check) -> None:
     assert check.id in PAIRS, f"{check.id} needs a wounded and a healthy log here"
     for pair in PAIRS[check.id]:
-        found = look(pair.wounded, pair.ask_wounded_as).findings
-        assert seen(found, check.id) == pair.found
-        mine = [finding for finding in found if finding.id == check.id]
+        looked = look(pair.wounded, pair.ask_wounded_as)
+        assert seen(looked.findings, check.id) == pair.found
+        mine = [finding for finding in looked.findings if finding.id == check.id]
         assert {(f.name, f.severity) for f in mine} == {(check.name, check.severity)}
+        for finding in looked.findings:
+            assert re.fullmatch(r"[^\n!{}]+\.", finding.sentence), finding.sentence
+        # What needs no server is kept in the case.
+        kept = [(where, step) for name, where, step in looked.kept if name == check.id]
+        assert kept == ([] if check.needs else [(where, step) for where, step, _ in pair.found])
         healthy = look(pair.healthy, pair.ask_healthy_as).findings
         assert seen(healthy, check.id) == []
 
@@ -54,21 +59,6 @@ def test_a_check_finds_its_wound_and_no_other(check: Check) -> None:
 def test_no_pair_is_left_over() -> None:
     assert set(PAIRS) == {check.id for check in checks()}
     assert sum(len(module.PAIRS) for module in _MODULES) == len(PAIRS)
-
-
-@pytest.mark.parametrize("check", [c for c in checks() if not c.needs], ids=lambda check: check.id)
-def test_what_needs_no_server_is_kept_in_the_case(check: Check) -> None:
-    pair = PAIRS[check.id][0]
-    kept = look(pair.wounded, pair.ask_wounded_as).kept
-    found = [(conversation, step) for name, conversation, step in kept if name == check.id]
-    assert found == [(conversation, step) for conversation, step, _ in pair.found]
-
-
-@pytest.mark.parametrize("check", checks(), ids=lambda check: check.id)
-def test_a_sentence_is_one(check: Check) -> None:
-    for pair in PAIRS[check.id]:
-        for finding in look(pair.wounded, pair.ask_wounded_as).findings:
-            assert re.fullmatch(r"[^\n!{}]+\.", finding.sentence), finding.sentence
 
 
 def test_a_witness_is_known_by_a_keyed_digest() -> None:

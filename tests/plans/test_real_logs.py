@@ -62,9 +62,18 @@ def _carry_out(store: Store, question: Question) -> int:
     return len(trail)
 
 
-@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
+def _some(logs: list[RealLog], *quick: str) -> list[object]:
+    """All logs, of which only the named ones are quick enough for `make test`."""
+    marks = {log.name: () if log.name in quick else (pytest.mark.slow,) for log in logs}
+    return [pytest.param(log, id=log.name, marks=marks[log.name]) for log in logs]
+
+
+@pytest.mark.parametrize(
+    "log",
+    _some(ax_logs.sqlite_logs(), "crafted-sqlite", "g5b-builtin-sqlite", "upgraded-g6-g8-sqlite"),
+)
 def test_sqlite(log: RealLog, tmp_path: Path) -> None:
-    """The first and the last server that each log was tried on; `make test-all` asks them all."""
+    """The first and the last server that each log was tried on."""
     questions = list(_questions(log))
     for question in dict.fromkeys((questions[0], questions[-1])):
         _carry_out(SqliteStore.copy(log.sqlite, tmp_path), question)
@@ -77,7 +86,7 @@ def test_sqlite_and_every_server(log: RealLog, tmp_path: Path) -> None:
     assert any(plans) or log.name == "checkpointd-shaped-sqlite"
 
 
-@pytest.mark.parametrize("log", ax_logs.postgres_logs(), ids=lambda log: log.name)
+@pytest.mark.parametrize("log", _some(ax_logs.postgres_logs(), "g5-custom-postgres"))
 def test_postgres(log: RealLog, postgres: PostgresServer) -> None:
     store = PostgresStore(postgres)
     store.run(log.dump)
