@@ -10,6 +10,7 @@ import duckdb
 
 from axnb.ax.behaviour import Harness
 from axnb.case.case import Case, ask
+from axnb.case.comparing import compare
 from axnb.checks.kept import keep_findings
 from axnb.errors import SourceError, UsageError
 from axnb.evidence.load import LoadOptions, load_log
@@ -56,9 +57,14 @@ def load(
     return Loaded(next((f.harnesses for f in located if f.harnesses), ()), skipped)
 
 
-def _find(session: duckdb.DuckDBPyConnection, source: str) -> None:
-    """What is odd about the rows of a new source, and what the checks find in the case with it."""
+def look_closer(session: duckdb.DuckDBPyConnection, source: str) -> None:
+    """Prepare what checks read and no reader needs: comparisons, and what is odd about rows."""
+    compare(session, source)
     look_again(session, source)
+
+
+def _find(session: duckdb.DuckDBPyConnection, source: str) -> None:
+    look_closer(session, source)
     keep_findings(session)
 
 

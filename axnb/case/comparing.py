@@ -16,7 +16,7 @@ _DIGESTS = pa.schema([("row", pa.int64()), ("part", pa.int64()), ("digest", pa.b
 
 
 def compare(session: duckdb.DuckDBPyConnection, source: str) -> None:
-    """Fill `compared` with what the temp table `to_compare` names."""
+    """Fill `compared` with what `derive` left in the temp table `to_compare`."""
     found = [
         {"row": row, "part": part, "digest": digest}
         for row, part, digest in _digests(session, {"source": source})
@@ -24,6 +24,7 @@ def compare(session: duckdb.DuckDBPyConnection, source: str) -> None:
     session.register("canonical_digests", pa.Table.from_pylist(found, schema=_DIGESTS))
     run_sql(session, "case", "derive/61_compared.sql")
     session.unregister("canonical_digests")
+    session.execute("drop table to_compare")
 
 
 def _digests(

@@ -22,7 +22,7 @@ from axnb.case.case import Case
 from axnb.checks.registry import checks
 from axnb.evidence.load import load_log
 from axnb.evidence.locators import locate
-from axnb.evidence.oddities import look_again
+from axnb.loading import look_closer
 from axnb.settings import Settings
 from axnb.testing.logs import LogBuilder
 from axnb.triaging import Question, Triage, triage
@@ -64,7 +64,7 @@ def _write(mutant: Mutant, path: Path) -> Path:
 
 
 def _load(case: Case, path: Path) -> str:
-    return load_log(case, locate(str(path), {}).log, after=look_again)
+    return load_log(case, locate(str(path), {}).log, after=look_closer)
 
 
 def _told(answer: Triage, source: str, touched: Iterable[str]) -> set[tuple[Any, ...]]:

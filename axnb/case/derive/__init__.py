@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from axnb.ax.json_text import Members, dump, parse
 from axnb.case.case import run_sql
-from axnb.case.comparing import compare
 from axnb.case.pairing import Mark, PairedCall, pair
 from axnb.settings import Tool
 
@@ -59,12 +58,17 @@ _TEMPORARY = (
     "paired",
     "unclaimed",
     "operation_ids",
-    "to_compare",
+    "shared_numbers",
+    "same_id",
+    "wanted",
 )
 
 
 def derive(session: duckdb.DuckDBPyConnection, source: str, tools: Mapping[str, Tool]) -> None:
-    """Fill the derived tables for one source; its events and rejects are in the case."""
+    """Fill the derived tables for one source; its events and rejects are in the case.
+
+    What has to be compared is left in the temp table `to_compare`, for `axnb.case.comparing`.
+    """
     values = {"source": source}
     for name in ("10_turns", "20_questions", "30_marks"):
         run_sql(session, "case", f"derive/{name}.sql", values)
@@ -79,7 +83,6 @@ def derive(session: duckdb.DuckDBPyConnection, source: str, tools: Mapping[str, 
         "60_to_compare",
     ):
         run_sql(session, "case", f"derive/{name}.sql", values)
-    compare(session, source)
     for name in _TEMPORARY:
         session.execute(f"drop table {name}")
 
