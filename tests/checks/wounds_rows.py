@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from axnb.ax.rows import Row
@@ -79,13 +80,14 @@ def _bytes(*changes: Any, text: bytes = b"b") -> Make:
     return changed(talk, *changes, store_bytes)
 
 
-_PAYLOAD = talk().rows[2].payload
-_BASE64 = '"agent_id":"antigravity","agent_config":"e30="'
-_OBJECT = '"agent_id":"antigravity","agent_config":{}'
-_OWNER = '"agent_id":"antigravity"'
+def _spaced(number: int) -> Make:
+    """A call whose number stands after more space than AX puts there."""
+    log = LogBuilder("G8")
+    log.turn("c", "hi", call("charge", {"n": number}), answer({}))
+    wide = [row.payload.replace(f":{number}", f":  {number}") for row in log.rows]
+    log.rows = [replace(row, payload=text) for row, text in zip(log.rows, wide, strict=True)]
+    return lambda: log
 
-_CUT_IN_THE_MIDDLE = _talk(store(3, payload=_PAYLOAD[:-9]))
-_CUT_AT_THE_END = _talk(drop(4, 5), store(3, payload=_PAYLOAD[:-9]))
 
 PAIRS: dict[str, list[Pair]] = {
     "AX120": [
@@ -144,6 +146,7 @@ PAIRS: dict[str, list[Pair]] = {
     "AX128": [
         Pair(_called({"n": 2**53}, {}), [("c", 2, [2])], _called({"n": 2**53 - 1}, {})),
         Pair(_called({}, {"n": -(2**53)}), [("c", 3, [3])], _called({}, {"n": str(2**53)})),
+        Pair(_spaced(2**53), [("c", 2, [2])], _spaced(2**53 - 1)),
         Pair(_called({}, {"n": 1e300}, "G6"), [("c", 3, [3])], _called({}, {"n": 1e-300}, "G6")),
         Pair(
             _configured('{"n":9007199254740992}'),

@@ -11,7 +11,7 @@ where e.source = $source and e.fast
         or e.state = 0
         or (
             e.part_kind in ('tool_call', 'tool_result') or e.config is not null
-        ) and regexp_matches(e.payload, '[:,\[]\s?-?([0-9]{16}|[0-9.]+[eE][+]?[0-9])')
+        ) and regexp_matches(e.payload, '[:,\[\s]-?[0-9.]+([eE]|[0-9]{12})')
         or not starts_with(e.payload, '{"conversation_id":"' || c.conversation_id || '"')
         or e.shape in ('exec', 'G5', 'G6') and not (
             starts_with(
