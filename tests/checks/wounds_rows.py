@@ -63,6 +63,15 @@ def _called(arguments: dict[str, Any], result: dict[str, Any], generation: str =
     return lambda: log
 
 
+def _spaced(number: int) -> Make:
+    """A call whose number stands after more space than AX puts there."""
+    log = LogBuilder("G8")
+    log.turn("c", "hi", call("charge", {"n": number}), answer({}))
+    wide = [row.payload.replace(f":{number}", f":  {number}") for row in log.rows]
+    log.rows = [replace(row, payload=text) for row, text in zip(log.rows, wide, strict=True)]
+    return lambda: log
+
+
 def _configured(config: str) -> Make:
     log = LogBuilder("G8")
     log.add(Row("c", 1, "antigravity", config=config))
@@ -80,14 +89,13 @@ def _bytes(*changes: Any, text: bytes = b"b") -> Make:
     return changed(talk, *changes, store_bytes)
 
 
-def _spaced(number: int) -> Make:
-    """A call whose number stands after more space than AX puts there."""
-    log = LogBuilder("G8")
-    log.turn("c", "hi", call("charge", {"n": number}), answer({}))
-    wide = [row.payload.replace(f":{number}", f":  {number}") for row in log.rows]
-    log.rows = [replace(row, payload=text) for row, text in zip(log.rows, wide, strict=True)]
-    return lambda: log
+_PAYLOAD = talk().rows[2].payload
+_BASE64 = '"agent_id":"antigravity","agent_config":"e30="'
+_OBJECT = '"agent_id":"antigravity","agent_config":{}'
+_OWNER = '"agent_id":"antigravity"'
 
+_CUT_IN_THE_MIDDLE = _talk(store(3, payload=_PAYLOAD[:-9]))
+_CUT_AT_THE_END = _talk(drop(4, 5), store(3, payload=_PAYLOAD[:-9]))
 
 PAIRS: dict[str, list[Pair]] = {
     "AX120": [
