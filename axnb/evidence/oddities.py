@@ -19,9 +19,6 @@ from axnb.evidence.placing import CarefulRow
 #: The storage classes that AX gives to a row's key and payload.
 USUAL_CLASSES = "text,integer,text"
 
-#: Rows that are looked at again at a time.
-_CHUNK = 2_000
-
 _ODDITIES = pa.schema(
     [
         ("row", pa.int64()),
@@ -66,14 +63,21 @@ def look_again(session: duckdb.DuckDBPyConnection, source: str) -> None:
         "select step_column from sources where source = ?", [source]
     ).fetchall()
     run_sql(session, "evidence", "landing/odd_candidates.sql", {"source": source})
-    ((count,),) = session.execute("select count(*) from odd_candidates").fetchall()
-    for first in range(1, count + 1, _CHUNK):
-        values = {"source": source, "first": first, "last": first + _CHUNK - 1}
+    chunks = session.execute("select distinct chunk from odd_candidates order by all").fetchall()
+    ids = dict(
+        session.execute(
+            "select conversation, conversation_id from conversation_numbers where source = ?",
+            [source if chunks else None],
+        ).fetchall()
+    )
+    for (chunk,) in chunks:
+        values = {"source": source, "chunk": chunk}
         found: list[dict[str, Any]] = []
-        for row, conversation_id, step, payload, digest in run_sql(
+        for row, conversation, step, payload, digest in run_sql(
             session, "evidence", "landing/odd_payloads.sql", values
         ):
-            careful = CarefulRow(row, conversation_id, step, USUAL_CLASSES, step, True, None, 0)
+            named = ids[conversation]
+            careful = CarefulRow(row, named, step, USUAL_CLASSES, step, True, None, 0)
             tree = protojson.parse(payload)
             own = rows.reading(tree, GENERATIONS[rows.READS_SHAPE[rows.shape(tree, column)]])
             found += oddity_rows(careful, tree, own, digest)

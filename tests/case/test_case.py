@@ -244,11 +244,11 @@ axnb.cli.main(sys.argv[2:])
 _KILLED_BEFORE_COMMIT = """
 import os, signal, sys
 import axnb.cli, axnb.loading
-keep = axnb.loading._keep_findings
+keep = axnb.loading._find
 def killed(session, source):
     keep(session, source)
     os.kill(os.getpid(), signal.SIGKILL)
-axnb.loading._keep_findings = killed
+axnb.loading._find = killed
 axnb.cli.main(sys.argv[1:])
 """
 
