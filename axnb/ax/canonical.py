@@ -31,7 +31,7 @@ def canonical(payload: str) -> str:
     Raises PayloadError for what is no JSON (RFC 8259), for a lone surrogate and for a key that
     stands twice in one object; its text holds no piece of the document.
     """
-    return _utf8(payload).decode()
+    return _utf8(parse(payload)).decode()
 
 
 def canonical_digest(payload: str) -> bytes:
@@ -39,13 +39,18 @@ def canonical_digest(payload: str) -> bytes:
 
     Raises PayloadError where `canonical` does.
     """
-    return hashlib.sha256(_utf8(payload)).digest()
+    return tree_digest(parse(payload))
 
 
-def _utf8(payload: str) -> bytes:
+def tree_digest(tree: Any) -> bytes:
+    """The same of what `json_text.parse` made of a document."""
+    return hashlib.sha256(_utf8(tree)).digest()
+
+
+def _utf8(tree: Any) -> bytes:
     written: list[str] = []
     # Pieces that are yet to be written, the next one last: text, or an object or a list.
-    pieces = [_piece(parse(payload))]
+    pieces = [_piece(tree)]
     while pieces:
         piece = pieces.pop()
         if isinstance(piece, str):

@@ -15,18 +15,10 @@ from axnb.ax.rows import STATES, Reading
 from axnb.ax.versions import GENERATIONS
 
 #: Fields whose numbers are doubles: a google.protobuf.Struct, or the number of an `ax.Value`.
-_DOUBLES = frozenset(
-    name
-    for pair in (
-        ("arguments", "arguments"),
-        ("response", "response"),
-        ("struct_value", "structValue"),
-        ("number_value", "numberValue"),
-        ("harness_config", "harnessConfig"),
-        ("agent_config", "agentConfig"),
-    )
-    for name in pair
-)
+_DOUBLES = {
+    *("arguments", "response", "struct_value", "structValue", "number_value", "numberValue"),
+    *("harness_config", "harnessConfig", "agent_config", "agentConfig"),
+}
 
 #: From here on neighbouring whole numbers are one double: 2^53 may have been 2^53 + 1.
 FIRST_AMBIGUOUS = 2**53

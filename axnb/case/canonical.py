@@ -32,11 +32,12 @@ def canonical_digests(
         values = {"source": source, "rows": numbers[start : start + _CHUNK]}
         # One payload at a time: some are large.
         for row, payload in iter(session.execute(query, values).fetchone, None):
-            digests[row] = _digest(payload)
+            digests[row] = digest_if_any(payload)
     return digests
 
 
-def _digest(payload: str) -> bytes | None:
+def digest_if_any(payload: str) -> bytes | None:
+    """The canonical digest of a text; None if it has no canonical form."""
     try:
         return canonical_digest(payload)
     except PayloadError:

@@ -8,8 +8,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from axnb.ax.canonical import canonical_digest
-from axnb.ax.json_text import Members, PayloadError, dump, parse
+from axnb.ax.canonical import tree_digest
+from axnb.ax.json_text import Members, PayloadError, parse
+from axnb.case.canonical import digest_if_any
 from axnb.case.case import run_sql, sql_text
 
 _DIGESTS = pa.schema([("row", pa.int64()), ("part", pa.int64()), ("digest", pa.binary())])
@@ -44,22 +45,15 @@ def _digests(
     if calls:
         query = sql_text("case", "queries/arguments_to_compare.sql")
         for row, part, arguments in iter(session.execute(query, values).fetchone, None):
-            yield row, part, _digest(arguments or "{}")
+            yield row, part, digest_if_any(arguments or "{}")
 
 
 def _content_digest(payload: str) -> bytes | None:
     """What a row says apart from its number, which up to G6 stands in its payload as well."""
     try:
         tree: Any = parse(payload)
-    except PayloadError:
-        return None
-    if not isinstance(tree, Members):
-        return _digest(payload)
-    return _digest(dump(Members(m for m in tree if m[0] not in ("seq", "step"))))
-
-
-def _digest(text: str) -> bytes | None:
-    try:
-        return canonical_digest(text)
+        if isinstance(tree, Members):
+            tree = Members(member for member in tree if member[0] not in ("seq", "step"))
+        return tree_digest(tree)
     except PayloadError:
         return None

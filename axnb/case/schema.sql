@@ -70,6 +70,9 @@ create or replace macro state_name(number) as
         when 3 then 'STATE_COMPLETED' when 4 then 'STATE_CANCELED' else 'STATE_' || number
     end;
 
+-- A row that proves a finding: its step, and the sha256 of its text.
+create or replace macro witness_row(step, digest) as struct_pack(step := step, digest := lower(hex(digest)));
+
 -- A stranger's name in a sentence, cut in the middle: it may have megabytes.
 create or replace macro short(name) as
     case when length(name) > 60 then left(name, 30) || '…' || right(name, 29) else name end;
@@ -411,6 +414,16 @@ select j.source, j."row", n.conversation, j.step, j.position, j.digest
 from rejects j
 join conversation_numbers n on n.source = j.source and n.conversation_id = j.conversation_id;
 
+-- Rows that AX does not decode, and what is odd about those that it does, each with its witness.
+create or replace view rejected_rows as
+select
+    source, "row", conversation_id, step, reason,
+    format('row {} cannot be read: {}{}.', "row", reason, case when detail <> '' then ' (' || detail || ')' else '' end) as sentence,
+    [witness_row(step, digest)] as witness
+from rejects;
+create or replace view odd_rows as
+select source, conversation_id, step, kind, path, [witness_row(step, digest)] as witness from oddities;
+
 -- Rows that may begin a turn: they name an owner or a configuration, which nothing else does, or are a
 -- person's and answer no question.
 create or replace view input_rows as
@@ -436,7 +449,7 @@ contents as (
         count(*) as rows,
         bool_or(content is null and row_digest is null) as is_unread,
         min("row") as first_row,
-        arg_min(struct_pack(step := step, digest := lower(hex(row_digest))), "row", 2) as first_two
+        arg_min(witness_row(step, row_digest), "row", 2) as first_two
     from compared
     where why = 'number'
     group by source, conversation_id, step, coalesce(content, row_digest, encode(cast("row" as varchar)))

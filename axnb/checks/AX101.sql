@@ -33,8 +33,8 @@ select
         else format('steps {} to {} are missing; the history is whole up to step {}.', o.step + 1, next_step - 1, o.step)
     end as sentence,
     [
-        struct_pack(step := o.step, digest := lower(hex(o.digest))),
-        struct_pack(step := next_step, digest := lower(hex(next_digest)))
+        witness_row(o.step, o.digest),
+        witness_row(next_step, next_digest)
     ] as witness
 from ordered o
 join conversation_numbers n on n.source = o.source and n.conversation = o.conversation

@@ -13,7 +13,7 @@ select
         when r.first.step = 2 then 'step 1 is missing: the conversation begins at step 2.'
         else format('steps 1 to {} are missing: the conversation begins at step {}.', r.first.step - 1, r.first.step)
     end as sentence,
-    [struct_pack(step := r.first.step, digest := lower(hex(r.first.digest)))] as witness
+    [witness_row(r.first.step, r.first.digest)] as witness
 from (
     select source, conversation, arg_min(struct_pack(step := step, digest := digest), step) as first
     from log_rows

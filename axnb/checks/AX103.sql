@@ -55,7 +55,7 @@ select distinct on (f.source, f.conversation_id)
         end,
         case when d.conversation_id is not null then '; the server log tells of a deletion' else '' end) as sentence,
     case when c.last_step is null then []
-        else [struct_pack(step := c.last_step, digest := lower(hex(e.digest)))] end as witness
+        else [witness_row(c.last_step, e.digest)] end as witness
 from furthest f
 left join sources s on s.source = f.source
 left join conversations c on c.source = f.source and c.conversation_id = f.conversation_id

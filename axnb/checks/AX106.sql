@@ -18,7 +18,7 @@ numbered as (
 repeated as (
     select
         source, conversation_id, kind, call_id, min(tool) as tool, count(*) as times,
-        arg_min(struct_pack(step := step, digest := lower(hex(row_digest))), position, 2) as first_two
+        arg_min(witness_row(step, row_digest), position, 2) as first_two
     from numbered
     group by source, conversation_id, turn, kind, call_id, content
     having count(*) > 1

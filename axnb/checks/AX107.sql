@@ -31,7 +31,7 @@ select distinct on (f.source, f.conversation_id)
     f.conversation_id,
     f.step,
     f.sentence,
-    [struct_pack(step := f.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(f.step, e.digest)] as witness
 from first f
 left join events e on e.source = f.source and e.conversation_id = f.conversation_id and e.step = f.step
 order by f.source, f.conversation_id, e."row" desc

@@ -11,7 +11,7 @@ select
     r.last.step as step,
     format('step {} is {} 2147483647, the last number that PostgreSQL and AX up to G6 have.', r.last.step,
         case when r.last.step < 2147483647 then 'near' when r.last.step = 2147483647 then 'at' else 'beyond' end) as sentence,
-    [struct_pack(step := r.last.step, digest := lower(hex(r.last.digest)))] as witness
+    [witness_row(r.last.step, r.last.digest)] as witness
 from (
     select source, conversation, arg_max(struct_pack(step := step, digest := digest), step) as last
     from log_rows

@@ -18,7 +18,7 @@ select
     n.conversation_id,
     arg_max(e.step, e."row") as step,
     format('the conversation has {} rows and {} MiB, which AX reads before every request.', l.rows, l.bytes // 1048576) as sentence,
-    [arg_max(struct_pack(step := e.step, digest := lower(hex(e.digest))), e."row")] as witness
+    [arg_max(witness_row(e.step, e.digest), e."row")] as witness
 from long_ones l
 join conversation_numbers n on n.source = l.source and n.conversation = l.conversation
 join event_rows e on e.source = l.source and e.conversation = l.conversation and e.position = l.last_position

@@ -11,7 +11,7 @@ select
     t.conversation_id,
     t.last_step as step,
     format('turn {} has no end.', t.turn) as sentence,
-    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(e.step, e.digest)] as witness
 from turns t
 join conversations c on c.source = t.source and c.conversation_id = t.conversation_id
     and c.state <> 'finished'

@@ -15,7 +15,7 @@ select
         when count(*) = 1 then format('turn {} has an input inside it, at step {}.', t.turn, min(i.step))
         else format('turn {} has {} inputs inside it, the first at step {}.', t.turn, count(*), arg_min(i.step, i.position))
     end as sentence,
-    [arg_min(struct_pack(step := i.step, digest := lower(hex(i.digest))), i.position)] as witness
+    [arg_min(witness_row(i.step, i.digest), i.position)] as witness
 from input_rows i
 join conversation_numbers n on n.source = i.source and n.conversation = i.conversation
 asof join turns t on t.source = i.source and t.conversation_id = n.conversation_id

@@ -11,7 +11,7 @@ select
     n.conversation_id,
     e.step,
     format('step {} is an input without content, as an empty request leaves behind.', e.step) as sentence,
-    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(e.step, e.digest)] as witness
 from event_rows e
 join conversation_numbers n on n.source = e.source and n.conversation = e.conversation
 where e.state = 1 and e.content_count = 0

@@ -13,7 +13,7 @@ select
     format('turn {} is COMPLETED, and {} of it {} no result.', k.turn,
         case when count(*) = 1 then 'a call' else count(*) || ' calls' end,
         case when count(*) = 1 then 'has' else 'have' end) as sentence,
-    list(struct_pack(step := e.step, digest := lower(hex(e.digest))) order by k.call_position, k.part) as witness
+    list(witness_row(e.step, e.digest) order by k.call_position, k.part) as witness
 from tool_calls k
 join turns t on t.source = k.source and t.conversation_id = k.conversation_id and t.turn = k.turn
     and t.ended = 'STATE_COMPLETED'

@@ -9,7 +9,7 @@ select
     n.conversation_id,
     r.step,
     format('step {} is below 1, where AX''s own numbers begin.', r.step) as sentence,
-    [struct_pack(step := r.step, digest := lower(hex(r.digest)))] as witness
+    [witness_row(r.step, r.digest)] as witness
 from log_rows r
 join conversation_numbers n on n.source = r.source and n.conversation = r.conversation
 where r.step < 1

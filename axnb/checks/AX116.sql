@@ -9,7 +9,7 @@ select
     n.conversation_id,
     e.step,
     format('step {} ends its turn as {}, which AX itself does not write.', e.step, case e.state when 2 then 'FAILED' else 'CANCELED' end) as sentence,
-    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(e.step, e.digest)] as witness
 from event_rows e
 join conversation_numbers n on n.source = e.source and n.conversation = e.conversation
 where e.state in (2, 4)

@@ -9,7 +9,7 @@ select
     t.conversation_id,
     e.step,
     format('turn {} has no input: it begins with an output or an end, at step {}.', t.turn, e.step) as sentence,
-    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(e.step, e.digest)] as witness
 from turns t
 -- What the first row is must be known: a row that cannot be read may have been the input.
 join event_rows e on e.source = t.source and e."row" = t.first_row

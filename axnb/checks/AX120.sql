@@ -6,13 +6,8 @@
 -- bytes have a digest. The other rows of its conversation were read. Rows that are cut off, too
 -- deep, too large or no text, and rows with a lone surrogate, a duplicate key or an unreadable key
 -- have classes of their own.
-select
-    source,
-    conversation_id,
-    step,
-    format('row {} cannot be read: {}{}.', "row", reason, case when detail <> '' then ' (' || detail || ')' else '' end) as sentence,
-    [struct_pack(step := step, digest := lower(hex(digest)))] as witness
-from rejects
+select source, conversation_id, step, sentence, witness
+from rejected_rows
 where reason not in (
         'nested too deep', 'too large', 'invalid UTF-8', 'lone surrogate', 'duplicate key',
         'unreadable key', 'unreadable step'

@@ -11,7 +11,7 @@ select
     a.conversation_id,
     w.step as step,
     format('{} cannot decode the row at step {}.', $asked, coalesce(cast(w.step as varchar), 'unknown')) as sentence,
-    [struct_pack(step := w.step, digest := lower(hex(w.digest)))] as witness
+    [witness_row(w.step, w.digest)] as witness
 from answers a
 left join unreadable_rows w on w.source = a.source and w.conversation_id = a.conversation_id
 where a.empty = 'unreadable'

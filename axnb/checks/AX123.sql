@@ -17,15 +17,10 @@ select
     n.conversation_id,
     e.step,
     format('the row has {:,} bytes; a gRPC message holds 4,194,304 by default.', e.bytes) as sentence,
-    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(e.step, e.digest)] as witness
 from large e
 join conversation_numbers n on n.source = e.source and n.conversation = e.conversation
 union all
-select
-    source,
-    conversation_id,
-    step,
-    format('row {} cannot be read: {} ({}).', "row", reason, detail) as sentence,
-    [struct_pack(step := step, digest := lower(hex(digest)))] as witness
-from rejects
+select source, conversation_id, step, sentence, witness
+from rejected_rows
 where reason = 'too large'

@@ -4,11 +4,6 @@
 --
 -- A payload holds bytes that are no UTF-8. AX writes none: a page was damaged, or another program
 -- wrote the row. JSON has no other encoding, so no reader can say what the row says.
-select
-    source,
-    conversation_id,
-    step,
-    format('row {} cannot be read: {}{}.', "row", reason, case when detail <> '' then ' (' || detail || ')' else '' end) as sentence,
-    [struct_pack(step := step, digest := lower(hex(digest)))] as witness
-from rejects
+select source, conversation_id, step, sentence, witness
+from rejected_rows
 where reason = 'invalid UTF-8'

@@ -5,11 +5,6 @@
 -- A text holds the character U+0000. AX and JSON have no quarrel with it; PostgreSQL's jsonb refuses
 -- it, C programs end the text there, and some readers show six characters in its place. Compare and
 -- migrate such rows as text, never through jsonb.
-select
-    source,
-    conversation_id,
-    step,
-    format('a text holds U+0000 at {}; it cannot move to jsonb.', path) as sentence,
-    [struct_pack(step := step, digest := lower(hex(digest)))] as witness
-from oddities
+select source, conversation_id, step, format('a text holds U+0000 at {}; it cannot move to jsonb.', path) as sentence, witness
+from odd_rows
 where kind = 'nul-escape'

@@ -5,11 +5,6 @@
 -- A text holds one half of a character that UTF-16 writes as two, as when an output was cut at a
 -- number of units. AX refuses the whole conversation for it; readers that let it pass break later,
 -- when they write the text as UTF-8.
-select
-    source,
-    conversation_id,
-    step,
-    format('row {} cannot be read: {}{}.', "row", reason, case when detail <> '' then ' (' || detail || ')' else '' end) as sentence,
-    [struct_pack(step := step, digest := lower(hex(digest)))] as witness
-from rejects
+select source, conversation_id, step, sentence, witness
+from rejected_rows
 where reason = 'lone surrogate'

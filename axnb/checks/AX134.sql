@@ -9,6 +9,6 @@ select
     conversation_id,
     step,
     format('row {} has a key that cannot be read: {} ({}).', "row", detail, key_text) as sentence,
-    [struct_pack(step := step, digest := lower(hex(digest)))] as witness
+    [witness_row(step, digest)] as witness
 from rejects
 where reason in ('unreadable key', 'unreadable step')

@@ -10,7 +10,7 @@ select
     p.conversation_id,
     p.step,
     format('part {} is of a kind that AX does not know and drops.', p.part) as sentence,
-    [struct_pack(step := p.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(p.step, e.digest)] as witness
 from careful_parts p
 join event_rows e on e.source = p.source and e."row" = p."row"
 where p.kind = 'unknown'

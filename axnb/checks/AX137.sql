@@ -10,7 +10,7 @@ select
     n.conversation_id,
     e.step,
     format('step {} holds {} messages or steps, and is no input.', e.step, e.content_count) as sentence,
-    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(e.step, e.digest)] as witness
 from event_rows e
 join conversation_numbers n on n.source = e.source and n.conversation = e.conversation
 where e.content_count > 1 and e.harness_id is null

@@ -10,7 +10,7 @@ select
     n.conversation_id,
     e.step,
     format('step {} holds a message or a step without content.', e.step) as sentence,
-    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(e.step, e.digest)] as witness
 from (
     select e.source, e.conversation, e."row", e.step, e.digest
     from event_rows e

@@ -19,7 +19,7 @@ select
     t.conversation_id,
     e.step,
     format('the conversation holds turns of {}.', array_to_string(list_sort(t.generations), ', ')) as sentence,
-    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(e.step, e.digest)] as witness
 from (
     -- The first turn that another generation wrote than the conversation's first.
     select
@@ -40,7 +40,7 @@ select
     o.conversation_id,
     arg_min(e.step, place) as step,
     format('step {} is a row of another generation than its turn.', arg_min(e.step, place)),
-    [arg_min(struct_pack(step := e.step, digest := lower(hex(e.digest))), place)]
+    [arg_min(witness_row(e.step, e.digest), place)]
 from (
     select s.source, s.conversation, s.shape, c.conversation_id
     from (select distinct source, conversation, shape from event_rows) s

@@ -11,7 +11,7 @@ select
     list_extract(list(r.named.step order by r.named.position), 2) as step,
     format('{} harnesses own the conversation, one after the other: {}.', count(*),
         array_to_string(list(short(r.harness_id) order by r.named.position), ', ')) as sentence,
-    list(struct_pack(step := r.named.step, digest := lower(hex(r.named.digest))) order by r.named.position) as witness
+    list(witness_row(r.named.step, r.named.digest) order by r.named.position) as witness
 from (
     select source, conversation, harness_id,
         arg_min(struct_pack(step := step, position := position, digest := digest), position) as named

@@ -11,7 +11,7 @@ select
     t.conversation_id,
     t.input_step as step,
     format('the input of turn {} names no harness.', t.turn) as sentence,
-    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(e.step, e.digest)] as witness
 from turns t
 join event_rows e on e.source = t.source and e."row" = t.first_row
 where t.input_step is not null and t.harness_id is null

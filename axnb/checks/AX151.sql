@@ -13,7 +13,7 @@ select
     format('{} {} another execution than the row before {} in the same turn, the first at step {}.', count(*),
         case when count(*) = 1 then 'row names' else 'rows name' end,
         case when count(*) = 1 then 'it' else 'each' end, min(r.step)) as sentence,
-    [arg_min(struct_pack(step := r.step, digest := lower(hex(r.digest))), struct_pack(p := r.position, r := r."row"))] as witness
+    [arg_min(witness_row(r.step, r.digest), struct_pack(p := r.position, r := r."row"))] as witness
 from (
     select
         e.source, e.conversation, e.step, e.position, e."row", e.digest, e.exec_id,

@@ -42,7 +42,7 @@ select
         when t.ended > 0 then 'its execution is COMPLETED, and the turn is not.'
         else 'the turn is COMPLETED, and its execution is not.'
     end as sentence,
-    [struct_pack(step := l.last.step, digest := lower(hex(l.last.digest)))] as witness
+    [witness_row(l.last.step, l.last.digest)] as witness
 from logged l
 join told t on t.source = l.source and t.exec_id = l.exec_id
 join conversation_numbers n on n.source = l.source and n.conversation = l.conversation

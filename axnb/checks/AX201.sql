@@ -11,6 +11,6 @@ select
     o.step,
     format('a result of {}{} has no call.', case when o.tool = '' then 'a tool' else short(o.tool) end,
         case when o.call_id = '' then '' else ' for call ' || short(o.call_id) end) as sentence,
-    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(e.step, e.digest)] as witness
 from orphan_results o
 left join event_rows e on e.source = o.source and e."row" = o."row"

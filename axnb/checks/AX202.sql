@@ -44,7 +44,7 @@ select
     arg_min(b.call_step, b.call_position) filter (b.result_position is null) as step,
     format('{} of {} calls that were open together {} no result.', count(*) filter (b.result_position is null), count(*),
         case when count(*) filter (b.result_position is null) = 1 then 'has' else 'have' end) as sentence,
-    list(struct_pack(step := b.call_step, digest := lower(hex(e.digest))) order by b.call_position, b.call_row, b.part)
+    list(witness_row(b.call_step, e.digest) order by b.call_position, b.call_row, b.part)
         filter (b.result_position is null) as witness
 from batched b
 left join event_rows e on e.source = b.source and e."row" = b.call_row and b.result_position is null

@@ -16,7 +16,7 @@ select
             when k.outcome = 'placeholder' then 'its result is a placeholder'
             else 'its result says that nobody waited for the outcome'
         end) as sentence,
-    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(e.step, e.digest)] as witness
 from tool_calls k
 join conversations c on c.source = k.source and c.conversation_id = k.conversation_id
 left join silent_harnesses h on h.source = k.source and h.harness_id = coalesce(c.harness_id, '')

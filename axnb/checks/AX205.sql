@@ -40,8 +40,8 @@ select
     format('call id {} names calls of several turns{}.', short(r.call_id),
         case r.ids when 1 then '' when 2 then ', and so does another id' else format(', and so do {} other ids', r.ids - 1) end) as sentence,
     [
-        struct_pack(step := r.first_two[1].step, digest := lower(hex(e.digest))),
-        struct_pack(step := r.first_two[2].step, digest := lower(hex(f.digest)))
+        witness_row(r.first_two[1].step, e.digest),
+        witness_row(r.first_two[2].step, f.digest)
     ] as witness
 from reused r
 left join event_rows e on e.source = r.source and e."row" = r.first_two[1]."row"

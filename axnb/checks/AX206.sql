@@ -11,7 +11,7 @@ different as (
         source, conversation_id, turn, call_id,
         min(struct_pack(p := position, r := "row", n := part)) as place,
         arg_min(
-            struct_pack(step := step, digest := lower(hex(row_digest))),
+            witness_row(step, row_digest),
             struct_pack(p := position, r := "row", n := part)
         ) as first
     from compared

@@ -12,7 +12,7 @@ select
     k.call_step as step,
     format('operation {} of {} is asked for by {} calls, first at step {} of {}.', short(k.operation_id), short(k.tool), k.uses,
         k.first.step, short(k.first.conversation_id)) as sentence,
-    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(e.step, e.digest)] as witness
 from (
     select *,
         count(*) over (partition by source, tool, operation_id) as uses,

@@ -9,7 +9,7 @@ select
     k.conversation_id,
     k.call_step as step,
     format('the call of {} has no operation id at {}.', short(k.tool), r.path) as sentence,
-    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(e.step, e.digest)] as witness
 from tool_calls k
 join tool_rules r on r.source = k.source and r.tool = k.tool and r.path is not null
 left join event_rows e on e.source = k.source and e."row" = k.call_row

@@ -12,8 +12,8 @@ select
     format('{} at step {} may repeat the call at step {}, whose outcome is unknown.',
         case when k.tool = '' then 'the call' else short(k.tool) end, k.next_step, k.call_step) as sentence,
     [
-        struct_pack(step := k.call_step, digest := lower(hex(k.row_digest))),
-        struct_pack(step := k.next_step, digest := lower(hex(k.next_digest)))
+        witness_row(k.call_step, k.row_digest),
+        witness_row(k.next_step, k.next_digest)
     ] as witness
 from (
     select

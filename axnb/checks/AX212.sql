@@ -21,7 +21,7 @@ select
     q.conversation_id,
     e.step,
     format('the question at step {} was approved, and no call followed.', q.step) as sentence,
-    [struct_pack(step := e.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(e.step, e.digest)] as witness
 from questions q
 join event_rows e on e.source = q.source and e."row" = q.answer_row
 left join acts a on a.source = q.source and a.conversation_id = q.conversation_id and a.turn = q.answer_turn

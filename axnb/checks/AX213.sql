@@ -10,7 +10,7 @@ select distinct
     k.conversation_id,
     k.call_step as step,
     format('operation {} of {} is a number of 2^53 or more: it may have been another one.', short(k.operation_id), short(k.tool)) as sentence,
-    [struct_pack(step := k.call_step, digest := lower(hex(o.digest)))] as witness
+    [witness_row(k.call_step, o.digest)] as witness
 from oddities o
 join tool_calls k on k.source = o.source and k.call_row = o."row" and starts_with(k.operation_id_from, '$')
     -- A place of an oddity quotes keys that are no plain names.

@@ -10,8 +10,8 @@ select
     k.result_step as step,
     format('the result at step {} stands before its call at step {}.', k.result_step, k.call_step) as sentence,
     [
-        struct_pack(step := f.step, digest := lower(hex(f.digest))),
-        struct_pack(step := e.step, digest := lower(hex(e.digest)))
+        witness_row(f.step, f.digest),
+        witness_row(e.step, e.digest)
     ] as witness
 from tool_calls k
 left join event_rows e on e.source = k.source and e."row" = k.call_row

@@ -9,7 +9,7 @@ select
     k.conversation_id,
     k.call_step as step,
     format('the call at step {} names no tool.', k.call_step) as sentence,
-    [struct_pack(step := k.call_step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(k.call_step, e.digest)] as witness
 from tool_calls k
 left join event_rows e on e.source = k.source and e."row" = k.call_row
 where k.tool = ''

@@ -11,7 +11,7 @@ select
     a.step,
     format('the answer {} at step {} is to no open question{}.', a.decision, a.step,
         case when a.before is null then '' else ': it was answered before' end) as sentence,
-    [struct_pack(step := a.step, digest := lower(hex(e.digest)))] as witness
+    [witness_row(a.step, e.digest)] as witness
 from (
     select source, conversation_id, step, "row", decision,
         lag(decision) over (partition by source, conversation_id, call_id order by position, "row", part) as before

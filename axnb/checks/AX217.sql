@@ -16,8 +16,8 @@ select
             else 'no person has answered the question about it'
         end) as sentence,
     [
-        struct_pack(step := k.call_step, digest := lower(hex(e.digest))),
-        struct_pack(step := k.result_step, digest := lower(hex(f.digest)))
+        witness_row(k.call_step, e.digest),
+        witness_row(k.result_step, f.digest)
     ] as witness
 from tool_calls k
 join questions q on q.source = k.source and q.conversation_id = k.conversation_id

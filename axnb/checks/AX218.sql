@@ -12,8 +12,8 @@ select
     k.result_step as step,
     format('the result at step {} stands in a later turn than its call at step {}.', k.result_step, k.call_step) as sentence,
     [
-        struct_pack(step := k.call_step, digest := lower(hex(e.digest))),
-        struct_pack(step := k.result_step, digest := lower(hex(f.digest)))
+        witness_row(k.call_step, e.digest),
+        witness_row(k.result_step, f.digest)
     ] as witness
 from tool_calls k
 join turns t on t.source = k.source and t.conversation_id = k.conversation_id and t.turn = k.turn

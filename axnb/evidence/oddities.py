@@ -64,25 +64,27 @@ def look_again(session: duckdb.DuckDBPyConnection, source: str) -> None:
     ).fetchall()
     run_sql(session, "evidence", "landing/odd_candidates.sql", {"source": source})
     chunks = session.execute("select distinct chunk from odd_candidates order by all").fetchall()
-    ids = dict(
-        session.execute(
-            "select conversation, conversation_id from conversation_numbers where source = ?",
-            [source if chunks else None],
-        ).fetchall()
-    )
+    ids = _ids(session, source) if chunks else {}
     for (chunk,) in chunks:
         values = {"source": source, "chunk": chunk}
         found: list[dict[str, Any]] = []
         for row, conversation, step, payload, digest in run_sql(
             session, "evidence", "landing/odd_payloads.sql", values
         ):
-            named = ids[conversation]
-            careful = CarefulRow(row, named, step, USUAL_CLASSES, step, True, None, 0)
+            careful = CarefulRow(row, ids[conversation], step, USUAL_CLASSES, step, True, None, 0)
             tree = protojson.parse(payload)
             own = rows.reading(tree, GENERATIONS[rows.READS_SHAPE[rows.shape(tree, column)]])
             found += oddity_rows(careful, tree, own, digest)
         keep_oddities(session, source, found)
     session.execute("drop table odd_candidates")
+
+
+def _ids(session: duckdb.DuckDBPyConnection, source: str) -> dict[int, str]:
+    """The ids of conversations by number."""
+    found = session.execute(
+        "select conversation, conversation_id from conversation_numbers where source = ?", [source]
+    )
+    return dict(found.fetchall())
 
 
 def keep_oddities(

@@ -8,21 +8,10 @@ from pathlib import Path
 
 from axnb.report.words import release
 from axnb.text import columns, safe
-from axnb.triaging import Triage
+from axnb.triaging import ACTIONS, Triage
 
 #: Actions for which a plan has something to say.
-PLANNED = frozenset(
-    {
-        "do-not-touch",
-        "quarantine",
-        "name-owner",
-        "read-back-then-unblock",
-        "read-back-then-resume",
-        "unblock",
-        "resume",
-    }
-)
-
+PLANNED = frozenset(ACTIONS) - {"decide", "nothing"}
 
 #: The words of a command, quoted.
 Command = list[str]

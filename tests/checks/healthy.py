@@ -24,10 +24,13 @@ arguments = st.dictionaries(ids, _values, max_size=2)
 results = st.dictionaries(st.sampled_from(["ok", "amount", "note", "rows"]), _values, max_size=2)
 
 
+Objects = st.SearchStrategy[dict[str, Any]]
+
+
 @st.composite
-def _answered_calls(draw: st.DrawFn) -> list[Part]:
+def answered_calls(draw: st.DrawFn, arguments: Objects, results: Objects, most: int) -> list[Part]:
     """Calls that are open together, each answered once, in any order where they have ids."""
-    used = draw(st.lists(tools, min_size=1, max_size=2))
+    used = draw(st.lists(tools, min_size=1, max_size=most))
     named = draw(st.booleans())
     pairs = [(f"call_{n}" if named else "", tool) for n, tool in enumerate(used)]
     calls = [call(tool, draw(arguments), call_id) for call_id, tool in pairs]
@@ -36,7 +39,9 @@ def _answered_calls(draw: st.DrawFn) -> list[Part]:
 
 
 @st.composite
-def _asked_calls(draw: st.DrawFn) -> list[Part]:
+def asked_calls(
+    draw: st.DrawFn, texts: st.SearchStrategy[str], arguments: Objects, results: Objects
+) -> list[Part]:
     """A call that waits for a person: approved and answered, or declined and never run."""
     tool = draw(tools)
     asked = [call(tool, draw(arguments), "asked"), ask(draw(texts), "asked")]
@@ -48,8 +53,8 @@ def _asked_calls(draw: st.DrawFn) -> list[Part]:
 _outputs = st.one_of(
     texts.map(lambda text: [say(text)]),
     texts.map(lambda text: [think(text)]),
-    _answered_calls(),
-    _asked_calls(),
+    answered_calls(arguments, results, most=2),
+    asked_calls(texts, arguments, results),
 )
 _decisions = st.sampled_from(["approved", "declined"])
 

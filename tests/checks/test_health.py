@@ -13,21 +13,20 @@ from click.testing import Result
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from axnb.ax.rows import Part
 from axnb.ax.versions import GENERATIONS
 from axnb.case.case import Case
 from axnb.loading import load
 from axnb.result import Finding
 from axnb.settings import Settings
-from axnb.testing.logs import LogBuilder, answer, ask, call, decide, say, think
+from axnb.testing.logs import LogBuilder, ask, call, decide, say, think
 from axnb.triaging import Question, triage
 from tests import ax_logs
 from tests.ax_logs import RealLog
+from tests.checks.healthy import answered_calls, asked_calls
 from tests.servers import PostgresServer
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 _ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
-_tools = st.sampled_from(["charge", "http_get", "отправить", 'a"b'])
 _values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(-1e9, 1e9) | _texts,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_ids, inner, max_size=2),
@@ -38,33 +37,11 @@ _arguments = st.dictionaries(_ids, _values, max_size=3)
 _results = st.dictionaries(st.sampled_from(["ok", "amount", "note", "rows"]), _values, max_size=3)
 
 
-@st.composite
-def _answered_calls(draw: st.DrawFn) -> list[Part]:
-    """Calls that are open together, each answered once, in any order where they have ids."""
-    tools = draw(st.lists(_tools, min_size=1, max_size=3))
-    named = draw(st.booleans())
-    ids = [f"call_{n}" if named else "" for n in range(len(tools))]
-    pairs = list(zip(ids, tools, strict=True))
-    calls = [call(tool, draw(_arguments), call_id) for call_id, tool in pairs]
-    order = draw(st.permutations(pairs)) if named else pairs
-    return [*calls, *(answer(draw(_results), tool, call_id) for call_id, tool in order)]
-
-
-@st.composite
-def _asked_calls(draw: st.DrawFn) -> list[Part]:
-    """A call that waits for a person: approved and answered, or declined and never run."""
-    tool = draw(_tools)
-    asked = [call(tool, draw(_arguments), "asked"), ask(draw(_texts), "asked")]
-    if draw(st.booleans()):
-        return [*asked, decide("approved", "asked"), answer(draw(_results), tool, "asked")]
-    return [*asked, decide("declined", "asked")]
-
-
 _contents = st.one_of(
     _texts.map(lambda text: [say(text)]),
     _texts.map(lambda text: [think(text)]),
-    _answered_calls(),
-    _asked_calls(),
+    answered_calls(_arguments, _results, most=3),
+    asked_calls(_texts, _arguments, _results),
     st.tuples(_texts, st.sampled_from(["approved", "declined"])).map(
         lambda asked: [ask(asked[0], "q"), decide(asked[1], "q")]
     ),

@@ -3,17 +3,11 @@
 -- $asked, what people call it; $has_owners, whether its rows have owners at all.
 create or replace temp table answers as select *, $has_owners as has_owners from asked_answers;
 
--- The conversations that were asked about, by number: rows are found sooner by it.
-create or replace temp table asked_numbers as
-select n.*
-from conversation_numbers n
-join asked_answers a on a.source = n.source and a.conversation_id = n.conversation_id;
-
 -- The first row that it cannot decode of each conversation that it cannot read.
 create or replace temp table unreadable_rows as
 with hidden as (
     select n.*
-    from asked_numbers n
+    from conversation_numbers n
     join asked_answers a on a.source = n.source and a.conversation_id = n.conversation_id
     where a.empty = 'unreadable'
 )
@@ -97,6 +91,6 @@ select
     case when f.is_one then n.conversation_id end as conversation_id,
     case when f.is_one then f.first.s end as step,
     format('{} drops {} of {}.', f.reader, f.path, case when f.rows = 1 then '1 row' else f.rows || ' rows' end) as sentence,
-    [struct_pack(step := f.first.s, digest := lower(hex(f.first.d)))] as witness
+    [witness_row(f.first.s, f.first.d)] as witness
 from found f
 join conversation_numbers n on n.source = f.source and n.conversation = f.first.c;

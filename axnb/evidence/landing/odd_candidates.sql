@@ -3,31 +3,26 @@
 -- looked at again. Large rows always are: carried through a join they would fill the memory.
 -- A chunk has 2,000 rows and 16 MiB at most, or one row. Parameter: $source.
 create or replace temp table odd_candidates as
-with candidates as (
-    select e."row", strlen(e.payload) as bytes
+with
+-- How AX begins a row: with its conversation, and up to G6 with its number.
+keyed as (
+    select e."row", e.payload, e.state, e.config, e.part_kind, e.shape,
+        '{"conversation_id":"' || c.conversation_id || '"' as id,
+        '"' || case e.shape when 'G6' then 'step' else 'seq' end || '":' || e.step || ',' as number
     from event_rows e
     join conversation_numbers c on c.source = e.source and c.conversation = e.conversation
     where e.source = $source and e.fast and strlen(e.payload) <= 65536
-        and (
-            contains(e.payload, '\u0000')
-            or e.state = 0
-            or (
-                e.part_kind in ('tool_call', 'tool_result') or e.config is not null
-            ) and regexp_matches(e.payload, '[:,\[\s]-?[0-9.]+([eE]|[0-9]{12})')
-            or not starts_with(e.payload, '{"conversation_id":"' || c.conversation_id || '"')
-            or e.shape in ('exec', 'G5', 'G6') and not (
-                starts_with(
-                    e.payload,
-                    '{"conversation_id":"' || c.conversation_id || '","'
-                        || case e.shape when 'G6' then 'step' else 'seq' end || '":' || e.step || ','
-                )
-                or starts_with(
-                    e.payload,
-                    '{"conversation_id":"' || c.conversation_id || '", "'
-                        || case e.shape when 'G6' then 'step' else 'seq' end || '":' || e.step || ','
-                )
-            )
-        )
+),
+candidates as (
+    select "row", strlen(payload) as bytes
+    from keyed
+    where contains(payload, '\u0000')
+        or state = 0
+        or (part_kind in ('tool_call', 'tool_result') or config is not null)
+            and regexp_matches(payload, '[:,\[\s]-?[0-9.]+([eE]|[0-9]{12})')
+        or not starts_with(payload, id)
+        or shape in ('exec', 'G5', 'G6')
+            and not (starts_with(payload, id || ',' || number) or starts_with(payload, id || ', ' || number))
     union all
     select "row", strlen(payload)
     from event_rows
