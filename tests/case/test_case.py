@@ -232,12 +232,12 @@ def _fingerprints(case: Case) -> dict[str, Any]:
 
 _KILLED_AT_ROWS = """
 import os, signal, sys
-import axnb.cli
+import axnb.cli, axnb.cli.loading
 last = int(sys.argv[1])
 def progress(rows):
     if rows >= last:
         os.kill(os.getpid(), signal.SIGKILL)
-axnb.cli._progress = lambda: progress
+axnb.cli.loading._progress = lambda: progress
 axnb.cli.main(sys.argv[2:])
 """
 

@@ -1,0 +1,57 @@
+"""Verbs about a case file: load it, query it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from axnb.cli.loading import load_sources, open_case
+from axnb.cli.options import case_option, source_options
+from axnb.errors import UsageError
+from axnb.text import safe
+
+
+@click.command()
+@source_options
+def load(
+    sources: tuple[str, ...],
+    case_path: Path | None,
+    settings: Path | None,
+    live: bool,
+    wal: str | None,
+) -> int:
+    """Load logs into a case file."""
+    from axnb.case.case import ask
+    from axnb.evidence.load import LoadOptions
+
+    if case_path is None:
+        raise UsageError("say where to keep it: --case FILE.duckdb.")
+    with open_case(case_path, settings) as case:
+        loaded = load_sources(case, sources, LoadOptions(live=live, wal=wal), may_reuse=False)
+        with case.reading() as session:
+            found = ask(session, "sources")
+    for source in found:
+        counts = "read {read:,} = parsed {parsed:,} + rejected {rejected:,}".format(**source)
+        click.echo(f"{source['name']}   {safe(source['locator'])}   {counts}")
+        for sentence in source["incomplete"]:
+            click.echo(f"      {safe(sentence)}")
+    doubtful = any(s["rejected"] or s["incomplete"] or not s["read"] for s in found)
+    return 3 if doubtful or loaded.skipped else 0
+
+
+@click.command()
+@click.argument("query", required=False)
+@case_option
+def sql(query: str | None, case_path: Path | None) -> int:
+    """Run QUERY on a case, read-only, or each query of stdin; without one, list the tables."""
+    from axnb.report.query import print_queries
+
+    if case_path is None:
+        raise UsageError("say which case: --case FILE.duckdb.")
+    with open_case(case_path, None) as case:
+        if query is None and not sys.stdin.isatty():
+            query = sys.stdin.read().strip() or None
+        print_queries(case, query or "show tables", click.echo)
+    return 0

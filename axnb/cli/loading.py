@@ -1,0 +1,93 @@
+"""What verbs do first: open the case, load what is named, ask."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from axnb.cli.group import say
+
+if TYPE_CHECKING:
+    from axnb.case.case import Case
+    from axnb.evidence.load import LoadOptions
+    from axnb.loading import Loaded
+    from axnb.triaging import Triage
+
+
+def open_case(case_path: Path | None, settings: Path | None) -> Case:
+    """The case of a path, or a private one, with the settings of a file or of this folder."""
+    from axnb.case.case import Case
+    from axnb.settings import Settings
+
+    return Case(case_path, Settings.read(settings))
+
+
+def load_sources(
+    case: Case,
+    sources: Sequence[str],
+    options: LoadOptions,
+    *,
+    may_reuse: bool = True,
+) -> Loaded:
+    """Load the sources, or reuse what the case holds if none is named."""
+    from axnb.loading import Loaded, load
+
+    if not sources and may_reuse and case.path is not None and case.path.exists():
+        return Loaded()
+    return _told(load(case, sources, options, _progress()))
+
+
+def load_beside(
+    case: Case, loaded: Loaded, clients: Sequence[Path], server_logs: Sequence[Path]
+) -> Loaded:
+    """Load what stands beside the logs."""
+    from axnb.loading import Loaded, load_witnesses
+
+    beside = _told(Loaded(skipped=load_witnesses(case, clients, server_logs)))
+    return Loaded(loaded.harnesses, (*loaded.skipped, *beside.skipped))
+
+
+def _told(loaded: Loaded) -> Loaded:
+    for sentence in loaded.skipped:
+        say(f"axnb: {sentence}")
+    return loaded
+
+
+def _progress() -> Callable[[int], None] | None:
+    """Rows read so far, on one line of stderr, if a person is looking."""
+    if not sys.stderr.isatty():
+        return None
+    from time import monotonic
+
+    started = shown = monotonic()
+
+    def show(rows: int) -> None:
+        nonlocal shown
+        now = monotonic()
+        if now - started > 1 and now - shown > 0.2:
+            shown = now
+            click.echo(f"\rread {rows:,} rows", err=True, nl=False)
+
+    return show
+
+
+def ask_case(
+    case: Case,
+    ax_version: str | None,
+    harnesses: Sequence[str],
+    loaded: Loaded,
+    conversations: Sequence[str],
+    expected: Sequence[str],
+) -> Triage:
+    """Triage what the case holds, with a question as it was typed."""
+    from axnb.ax.behaviour import Harness
+    from axnb.triaging import Expectation, Question, triage
+
+    named = tuple(Harness.parse(text) for text in harnesses) or loaded.harnesses
+    expectations = tuple(Expectation.parse(text, conversations) for text in expected)
+    question = Question(ax_version, named, expectations)
+    return triage(case, question, conversations, loaded.skipped)
