@@ -6,17 +6,20 @@ between two runs on the same evidence; all else is byte-identical.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from axnb.errors import AxnbError
+from axnb.errors import AxnbError, SourceError
 from axnb.text import is_hidden, is_path
+
+_SCHEMA = "axnb.result/1"
 
 Verdict = Literal["ok", "failed", "inconclusive", "not-run"]
 
@@ -81,9 +84,20 @@ class Result:
     verdict: Verdict
     parameters: Mapping[str, Any]
     sources: tuple[Mapping[str, Any], ...]
-    findings: tuple[Mapping[str, Any], ...] = ()
-    steps: tuple[Mapping[str, Any], ...] = ()
+    #: What was looked at and how it was asked, and why the verdict is what it is: a sentence each.
+    examined: tuple[str, ...] = ()
+    why: tuple[str, ...] = ()
     measures: Mapping[str, Any] = field(default_factory=dict)
+    #: What to do and what not to touch: groups of conversations, the most urgent first.
+    actions: tuple[Mapping[str, Any], ...] = ()
+    #: Calls to read back from their tools: `{count, calls}`.
+    unresolved: Mapping[str, Any] = field(default_factory=dict)
+    steps: tuple[Mapping[str, Any], ...] = ()
+    findings: tuple[Mapping[str, Any], ...] = ()
+    #: Every check that ran, with its version, and the query of those that found something.
+    checks: tuple[Mapping[str, Any], ...] = ()
+    #: Conversations as lines of steps, for a picture.
+    lanes: tuple[Mapping[str, Any], ...] = ()
     plan: str = ""
     #: What was not looked at, and what was assumed.
     scope: tuple[str, ...] = ()
@@ -95,25 +109,85 @@ class Result:
     def as_dict(self) -> dict[str, Any]:
         """The result as JSON."""
         return {
-            "schema": "axnb.result/1",
+            "schema": _SCHEMA,
             "drill": self.drill,
             "verdict": self.verdict,
+            "examined": list(self.examined),
+            "why": list(self.why),
+            "measures": dict(self.measures),
             "parameters": dict(self.parameters),
             "sources": [dict(source) for source in self.sources],
+            "actions": [dict(action) for action in self.actions],
+            "unresolved": dict(self.unresolved),
             "steps": [dict(step) for step in self.steps],
             "findings": [dict(finding) for finding in self.findings],
-            "measures": dict(self.measures),
+            "checks": [dict(check) for check in self.checks],
+            "lanes": [dict(lane) for lane in self.lanes],
             "plan": self.plan,
             "scope": list(self.scope),
             "answer": dict(self.answer),
             "run": dict(self.run),
         }
 
+    @classmethod
+    def read(cls, folder: Path) -> Result:
+        """Read `result.json` of a folder.
+
+        Raises SourceError if there is none, or it is no result of this version.
+        """
+        path = folder / "result.json"
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as err:
+            raise SourceError(f"{path} cannot be read: {err.strerror}.") from err
+        except (ValueError, RecursionError) as err:
+            raise SourceError(f"{path} is no JSON.") from err
+        if not isinstance(found, dict) or found.pop("schema", None) != _SCHEMA:
+            raise SourceError(f"{path} is no result of the form {_SCHEMA}.")
+        known = {f.name: found[f.name] for f in fields(cls) if f.name in found}
+        if not _is_result(known):
+            raise SourceError(f"{path} lacks parts of a result: it was cut or changed.")
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in known.items()
+        }
+        return cls(**values)
+
     def write(self, folder: Path) -> Path:
         """Write `result.json` into a folder, which is made where it is missing."""
         path = folder / "result.json"
         write_file(path, to_json(self.as_dict(), indent=1) + "\n")
         return path
+
+    def digest(self) -> str:
+        """The sha256 of all but the block `run`: the same for the same evidence.
+
+        It is that of `json.dumps` with sorted keys, so that anybody can compute it.
+        """
+        told = {name: value for name, value in self.as_dict().items() if name != "run"}
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+_TEXTS = {"drill", "verdict", "plan"}
+_LISTS_OF_TEXTS = {"examined", "why", "scope"}
+_OBJECTS = {"parameters", "measures", "unresolved", "answer", "run"}
+
+
+def _is_result(known: Mapping[str, Any]) -> bool:
+    """Has each part the shape that views rely on?"""
+    if not {"drill", "parameters", "sources", "run"} <= known.keys():
+        return False
+    for name, value in known.items():
+        if name in _TEXTS:
+            fits = isinstance(value, str)
+        elif name in _OBJECTS:
+            fits = isinstance(value, dict)
+        else:
+            inner = str if name in _LISTS_OF_TEXTS else dict
+            fits = isinstance(value, list) and all(isinstance(v, inner) for v in value)
+        if not fits:
+            return False
+    return known.get("verdict") in EXIT_CODES
 
 
 _NOT_PLAIN = re.compile("[^\n -~]")

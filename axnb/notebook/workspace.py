@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import platform
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,16 +9,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from axnb import __version__
 from axnb.ax.behaviour import Harness
 from axnb.case.case import Case
 from axnb.errors import VerdictError
 from axnb.evidence.load import LoadOptions
 from axnb.loading import load
 from axnb.notebook.parameters import check_types, refuse_secrets
-from axnb.report.html import write_report
+from axnb.report.folder import write_folder
 from axnb.report.tables import frame
 from axnb.report.terminal import render_triage
+from axnb.report.triage_result import triage_result
 from axnb.result import EXIT_CODES, Result
 from axnb.settings import Settings
 from axnb.text import safe
@@ -101,25 +99,17 @@ class TriageWorkspace:
 
     def result(self) -> Result:
         """The triage in the form of a result."""
-        answer = self.triage.as_dict()
-        return Result(
-            drill="triage",
-            verdict=self.triage.verdict,
-            parameters={k: v for k, v in self.chosen.items() if k not in _RUN_PARAMETERS},
-            sources=tuple(answer["sources"]),
-            findings=tuple(answer["findings"]),
-            scope=self.triage.scope,
-            answer=answer,
-            run={
-                "started": self.started.isoformat(timespec="seconds"),
-                "seconds": round(self.seconds, 3),
-                "axnb": __version__,
-                "python": platform.python_version(),
-                "platform": platform.system(),
-                "user": _user(),
-                "locators": [Path(s.locator).name for s in self.triage.sources],
-                "asked_as": self.triage.target.generation.label,
+        return triage_result(
+            self.case,
+            self.triage,
+            {
+                # A path would tell who keeps what where.
+                name: Path(value).name if name == "settings" else value
+                for name, value in self.chosen.items()
+                if name not in _RUN_PARAMETERS
             },
+            self.started,
+            self.seconds,
         )
 
     def save(self) -> str:
@@ -128,8 +118,7 @@ class TriageWorkspace:
             return "Nothing was written: the parameter out names no folder."
         folder = Path(self.chosen["out"])
         result = self.result()
-        result.write(folder)
-        write_report(result, folder / "report.html")
+        write_folder(result, folder)
         return f"The result is in {folder}."
 
     def finish(self) -> str:
@@ -188,10 +177,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return safe(", ".join(map(str, value))) or "–"
     return "–" if value == "" else safe(str(value))
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError, ImportError):
-        return "unknown"

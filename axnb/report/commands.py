@@ -41,6 +41,13 @@ class Commands:
         read = self._case or [self._locator(source)]
         return _quoted("triage", *read, *self._asked(), *only, "--plan")
 
+    def again(self, conversations: Iterable[str] = (), settings: str = "") -> Command | None:
+        """`axnb triage LOGS --json`, with the names of the files alone; None as for `show`."""
+        logs = [Path(s.locator).name or s.locator for s in self._triage.sources if s.is_log]
+        only = [f"--conversation={conversation_id}" for conversation_id in conversations]
+        only += [f"--settings={Path(settings).name}"] if settings else []
+        return _quoted("triage", *logs, *self._asked(), *only, "--json")
+
     def _asked(self) -> list[str]:
         """The server as it was asked for."""
         options = []

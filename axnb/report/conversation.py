@@ -9,6 +9,7 @@ from pathlib import Path
 from axnb.case.case import Case
 from axnb.errors import UsageError
 from axnb.report.commands import PLANNED, Command, Commands, explain, next_lines
+from axnb.report.lanes import OPEN_STATES
 from axnb.report.reveal import shown_payload
 from axnb.report.timeline import Entry, Record, Timeline, read_timeline
 from axnb.report.words import SEVERITIES, SEVERITY_SIGNS, advice, name, would_answer
@@ -31,7 +32,6 @@ _SIGNALS = {"timeout": "a time-out", "placeholder": "a placeholder", "pending": 
 _PAIRED = {"id": "by id", "order": "by order", "inferred": "inferred"}
 _OUTCOMES = {"awaiting-decision": "waits for a person"}
 _MOST_EVENTS = 12
-_OPEN_STATES = ("STATE_PENDING", "STATE_UNSPECIFIED", "")
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class _Block:
             yield from _line(next(heads, blank), sign, about, part["size"], entry.digest)
             if part.get("value"):
                 yield from self._payload(part["value"])
-        if entry.unreadable is None and entry.state not in _OPEN_STATES:
+        if entry.unreadable is None and entry.state not in OPEN_STATES:
             state = entry.state.removeprefix("STATE_").lower()
             yield f"{next(heads, blank)}{pad('■ end', _ABOUT - _SIGN)}{state}"
         elif entry.unreadable is None and not entry.parts:

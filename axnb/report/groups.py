@@ -6,19 +6,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from axnb.report.words import release
-from axnb.triaging import ConversationTriage, Triage
+from axnb.text import count, cut_middle, safe
+from axnb.triaging import ConversationTriage, Triage, UnresolvedCall
 
 TITLES: Mapping[str, str] = {
-    "do-not-touch": "DO NOT TOUCH",
-    "quarantine": "QUARANTINE",
-    "name-owner": "NAME THE OWNER",
-    "read-back-then-unblock": "READ BACK, THEN UNBLOCK",
-    "read-back-then-resume": "READ BACK, THEN RESUME",
-    "unblock": "UNBLOCK",
-    "resume": "RESUME",
-    "decide": "DECIDE",
-    "nothing": "NOTHING TO DO",
+    "do-not-touch": "Do not touch",
+    "quarantine": "Quarantine",
+    "name-owner": "Name the owner",
+    "read-back-then-unblock": "Read back, then unblock",
+    "read-back-then-resume": "Read back, then resume",
+    "unblock": "Unblock",
+    "resume": "Resume",
+    "decide": "Decide",
+    "nothing": "Nothing to do",
 }
+_ID_WIDTH = 28
 _REASONS = {
     "read-back-then-unblock": "a side effect may have happened",
     "read-back-then-resume": "a side effect may have happened",
@@ -49,3 +51,29 @@ def reason(triage: Triage, action: str, chosen: Sequence[ConversationTriage]) ->
         "harness-missing": "the owner is not registered",
         "harness-changed": "another harness owns the conversation",
     }.get(does, f"{server} does not see the owner; the first request must name it")
+
+
+def standing(c: ConversationTriage) -> str:
+    """Where a conversation stands, in a few words."""
+    if c.action == "nothing":
+        return f"{count(c.turns, 'turn')}, {c.state}"
+    state = f"turn {c.turns} has no end" if c.state == "interrupted" else c.state
+    if c.action in ("read-back-then-resume", "read-back-then-unblock"):
+        open_calls = sum(call.consequential for call in c.unresolved)
+        if not open_calls:
+            return f"{state}; rows are missing"
+        return f"{state}; {count(open_calls, 'call')} of unknown outcome"
+    if c.action == "name-owner":
+        return f"{state}; owner {cut_middle(safe(c.harness or '(not named)'), _ID_WIDTH)}"
+    if c.next.if_accepted is not None:
+        return f"{state}; its harness decides if it resumes"
+    if c.next.empty == c.next.input:
+        return f"{state}; every request: {c.next.empty}"
+    return f"{state}; an empty request: {c.next.empty}"
+
+
+def told_of(call: UnresolvedCall) -> str:
+    """What the log tells of a call whose outcome it does not tell."""
+    if not call.answered:
+        return "no result logged"
+    return "a placeholder for a result" if call.outcome == "placeholder" else "a time-out"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from axnb.checks.registry import checks
 from axnb.report.classes import class_lines, explaining, notes, untold
 from axnb.report.commands import PLANNED, Command, Commands, explain, next_lines
-from axnb.report.groups import TITLES, reason
+from axnb.report.groups import TITLES, reason, standing, told_of
 from axnb.report.reach import about_source, asked, sentences
 from axnb.report.words import SEVERITIES
 from axnb.result import SIGNS
@@ -18,9 +17,6 @@ from axnb.triaging import ACTIONS, ConversationTriage, Triage, UnresolvedCall
 WIDTH = 100
 _ID_WIDTH = 28
 _FEW = 3
-
-#: The check whose page says why a log without gaps proves nothing.
-_LOST = "AX119"
 
 _COLOURS = {"ok": "32", "failed": "31", "inconclusive": "33", "not-run": "90"}
 
@@ -90,7 +86,7 @@ def _group(
 ) -> list[str]:
     ids = " ".join(explaining(triage, action, chosen))
     why = reason(triage, action, chosen)
-    title = f"{TITLES[action]}  {len(chosen):,}"
+    title = f"{TITLES[action].upper()}  {len(chosen):,}"
     head = f"{title:<30}{cut_middle(why, WIDTH - 32 - len(ids))}"
     lines = [f"{pad(head, WIDTH - len(ids))}{ids}".rstrip()]
     if action in ("do-not-touch", "nothing") and not everything:
@@ -122,32 +118,16 @@ def _conversation(
     elif (c.source, c.conversation_id) in hidden:
         lines = [f"{_step(hidden[c.source, c.conversation_id])}   this row cannot be decoded"]
     else:
-        lines = [f"{_step(c.last_step)}   {_last(c)}"]
+        lines = [f"{_step(c.last_step)}   {standing(c)}"]
     head, *rest = (cut(line, WIDTH - width - 2) for line in lines)
     return [f"{name}{head}".rstrip(), *(f"  {'':{width}}{line}" for line in rest)]
 
 
-def _last(c: ConversationTriage) -> str:
-    if c.action == "nothing":
-        return f"{count(c.turns, 'turn')}, {c.state}"
-    state = f"turn {c.turns} has no end" if c.state == "interrupted" else c.state
-    if c.action in ("read-back-then-resume", "read-back-then-unblock"):
-        return f"{state}; rows are missing"
-    if c.action == "name-owner":
-        return f"{state}; owner {cut_middle(safe(c.harness or '(not named)'), _ID_WIDTH)}"
-    if c.next.if_accepted is not None:
-        return f"{state}; its harness decides if it resumes"
-    if c.next.empty == c.next.input:
-        return f"{state}; every request: {c.next.empty}"
-    return f"{state}; an empty request: {c.next.empty}"
-
-
 def _call(call: UnresolvedCall) -> str:
-    why = "no result logged"
-    if call.answered:
-        why = "a placeholder for a result" if call.outcome == "placeholder" else "a time-out"
     tool, operation = safe(call.tool) or "(no name)", safe(call.operation_id or "(no id)")
-    return f"{_step(call.step)}   {cut_middle(tool, 24)} {cut_middle(operation, 30)}   {why}"
+    return (
+        f"{_step(call.step)}   {cut_middle(tool, 24)} {cut_middle(operation, 30)}   {told_of(call)}"
+    )
 
 
 def _step(step: int | None) -> str:
@@ -159,10 +139,7 @@ def _step(step: int | None) -> str:
 
 def _scope(triage: Triage, besides: Sequence[str]) -> list[str]:
     """What was not looked at, and where it is explained why a log alone proves little."""
-    text = " ".join([*triage.scope, *besides])
-    if any(check.id == _LOST for check in checks()):
-        text = text.replace("lost outputs.", f"lost outputs (axnb explain {_LOST}).")
-    return wrap(safe(text), WIDTH)
+    return wrap(safe(" ".join([*triage.scope, *besides])), WIDTH)
 
 
 def _next(triage: Triage, case_path: Path | None) -> list[str]:

@@ -1,0 +1,100 @@
+"""Geometry of the report's pictures; the templates draw them as SVG, never with colour alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from axnb.text import count, cut_middle, safe
+
+#: Pixels: of a bar and the room for it; of a lane, its label, and the place of one mark.
+BAR_HEIGHT, BAR_ROOM, BAR_LABEL, BAR_LENGTH = 18, 28, 210, 520
+LANE_ROOM, LANE_LABEL, MARK_ROOM = 28, 220, 15
+_LABEL_COLUMNS = 28
+
+
+@dataclass(frozen=True)
+class Bar:
+    """How many conversations have one action."""
+
+    title: str
+    action: str
+    number: int
+    y: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A sign on a lane."""
+
+    kind: str
+    x: int
+    wounded: bool
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One conversation as a line of signs."""
+
+    label: str
+    #: The lane in words, for who cannot see it.
+    words: str
+    y: int
+    marks: tuple[Mark, ...]
+    #: Where marks were left out, and how many; None where none were.
+    gap: tuple[int, int] | None
+
+
+def bars(actions: Iterable[Mapping[str, Any]]) -> list[Bar]:
+    """A bar an action, to one scale; what exists is at least two pixels long."""
+    groups = list(actions)
+    most = max((group["count"] for group in groups), default=1)
+    return [
+        Bar(
+            title=group["title"],
+            action=group["action"],
+            number=group["count"],
+            y=n * BAR_ROOM,
+            length=max(2, round(BAR_LENGTH * group["count"] / most)),
+        )
+        for n, group in enumerate(groups)
+    ]
+
+
+def lines(lanes: Iterable[Mapping[str, Any]]) -> list[Lane]:
+    """A line a conversation; marks that were left out leave a gap as wide as one mark."""
+    return [_line(lane, n * LANE_ROOM) for n, lane in enumerate(lanes)]
+
+
+def _line(lane: Mapping[str, Any], y: int) -> Lane:
+    marks: Sequence[Mapping[str, Any]] = lane["marks"]
+    placed, gap = [], None
+    for n, mark in enumerate(marks):
+        left_out = mark["n"] - n - 1
+        if left_out and gap is None:
+            gap = (_x(n), left_out)
+        at = n + (1 if left_out else 0)
+        placed.append(Mark(mark["kind"], _x(at), bool(mark["wounds"])))
+    label = safe(lane["conversation_id"])
+    return Lane(
+        label=cut_middle(label, _LABEL_COLUMNS),
+        words=f"{cut_middle(label, 80)}: {_words(marks, lane['total'])}",
+        y=y,
+        marks=tuple(placed),
+        gap=gap,
+    )
+
+
+def _x(place: int) -> int:
+    return LANE_LABEL + place * MARK_ROOM + MARK_ROOM // 2
+
+
+def _words(marks: Sequence[Mapping[str, Any]], total: int) -> str:
+    """`2 marks: input, call with AX110 AX203`."""
+    told = [
+        f"{mark['kind']} with {' '.join(mark['wounds'])}" if mark["wounds"] else mark["kind"]
+        for mark in marks
+    ]
+    return f"{count(total, 'mark')}: {', '.join(told) or 'no row'}"

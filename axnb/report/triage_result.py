@@ -1,0 +1,187 @@
+"""A triage in the form of a result: all that its views show, so that they compute nothing."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import platform
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from axnb import __version__
+from axnb.case.case import Case
+from axnb.checks.registry import checks
+from axnb.report.classes import explaining
+from axnb.report.commands import Commands
+from axnb.report.groups import TITLES, reason, standing, told_of
+from axnb.report.lanes import lanes, urgent
+from axnb.report.reach import about_source, asked, sentences
+from axnb.report.words import advice
+from axnb.result import Finding, Result
+from axnb.text import safe
+from axnb.triaging import ACTIONS, ConversationTriage, Triage
+
+#: Conversations of one action, and calls to read back, that are told in full; `answer` has all.
+MOST_ROWS = 100
+
+
+def triage_result(
+    case: Case,
+    triage: Triage,
+    parameters: Mapping[str, Any],
+    started: datetime,
+    seconds: float,
+) -> Result:
+    """The result of a triage: `parameters` are those that say what was asked, and no places."""
+    answer = triage.as_dict()
+    with case.reading() as session:
+        drawn = lanes(session, triage)
+    return Result(
+        drill="triage",
+        verdict=triage.verdict,
+        examined=_examined(triage),
+        why=tuple(safe(sentence) for sentence in sentences(triage)),
+        measures=_measures(triage),
+        parameters=parameters,
+        sources=tuple(answer["sources"]),
+        actions=tuple(_actions(triage)),
+        unresolved=_unresolved(triage),
+        findings=tuple(answer["findings"]),
+        checks=tuple(_checks(triage.findings)),
+        lanes=tuple(drawn),
+        scope=triage.scope,
+        answer=answer,
+        run=_run(triage, parameters, started, seconds),
+    )
+
+
+def _examined(triage: Triage) -> tuple[str, ...]:
+    """What was read and how it was asked, a sentence each."""
+    told = []
+    for source in triage.sources:
+        conversations = sum(c.source == source.name for c in triage.conversations)
+        told.append(f"{source.name}: {', '.join(about_source(source, conversations))}")
+    return (*told, f"asked as {asked(triage)}")
+
+
+def _measures(triage: Triage) -> dict[str, int]:
+    logs = [source for source in triage.sources if source.is_log]
+    calls = [call for c in triage.conversations for call in c.unresolved if call.consequential]
+    return {
+        "conversations": len(triage.conversations),
+        "need_attention": sum(c.action != "nothing" for c in triage.conversations),
+        "unknown_calls": len(calls),
+        "open_questions": sum(len(c.question_steps) for c in triage.conversations),
+        "rows_read": sum(source.read for source in logs),
+        "rows_rejected": sum(source.rejected for source in logs),
+    }
+
+
+def _actions(triage: Triage) -> list[dict[str, Any]]:
+    """Conversations by what to do, the most urgent first; all that need nothing are a number."""
+    about: dict[tuple[str, str | None], list[Finding]] = {}
+    for finding in triage.findings:
+        about.setdefault((finding.source, finding.conversation_id), []).append(finding)
+    groups = []
+    for action in ACTIONS:
+        chosen = [c for c in triage.conversations if c.action == action]
+        if not chosen:
+            continue
+        told = [] if action == "nothing" else chosen[:MOST_ROWS]
+        groups.append(
+            {
+                "action": action,
+                "title": TITLES[action],
+                "count": len(chosen),
+                "reason": safe(reason(triage, action, chosen)),
+                "findings": explaining(triage, action, chosen),
+                "conversations": [_told(triage, c, about) for c in told],
+            }
+        )
+    return groups
+
+
+def _told(
+    triage: Triage,
+    c: ConversationTriage,
+    about: Mapping[tuple[str, str | None], Sequence[Finding]],
+) -> dict[str, Any]:
+    found = about.get((c.source, c.conversation_id), ())
+    return {
+        "source": c.source,
+        "conversation_id": c.conversation_id,
+        "last_step": c.last_step,
+        "standing": standing(c),
+        "advice": advice(c, triage.target.generation, found),
+        "findings": list(c.findings),
+    }
+
+
+def _unresolved(triage: Triage) -> dict[str, Any]:
+    """Calls to read back from their tools, those of the most urgent conversations first."""
+    calls = [(c, call) for c in urgent(triage) for call in c.unresolved if call.consequential]
+    return {
+        "count": len(calls),
+        "calls": [
+            {
+                "tool": call.tool,
+                "operation_id": call.operation_id,
+                "source": c.source,
+                "conversation_id": c.conversation_id,
+                "step": call.step,
+                "known": told_of(call),
+            }
+            for c, call in calls[:MOST_ROWS]
+        ],
+    }
+
+
+def _checks(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """Every check that ran, with its version; the query and the reason of those that found."""
+    counts: dict[str, int] = {}
+    for finding in findings:
+        counts[finding.id] = counts.get(finding.id, 0) + 1
+    told = []
+    for check in checks():
+        entry: dict[str, Any] = {
+            "id": check.id,
+            "name": check.name,
+            "severity": check.severity,
+            "version": hashlib.sha256(check.sql.encode()).hexdigest()[:12],
+            "found": counts.get(check.id, 0),
+        }
+        if check.id in counts:
+            entry |= {"explanation": check.explanation, "sql": check.sql}
+        told.append(entry)
+    return told
+
+
+def _run(
+    triage: Triage, parameters: Mapping[str, Any], started: datetime, seconds: float
+) -> dict[str, Any]:
+    only = parameters.get("conversation") or ()
+    named = [only] if isinstance(only, str) else only
+    again = Commands(triage).again(named, str(parameters.get("settings") or ""))
+    return {
+        "id": uuid.uuid4().hex,
+        "started": started.isoformat(timespec="seconds"),
+        "seconds": round(seconds, 3),
+        "axnb": __version__,
+        "python": platform.python_version(),
+        "platform": platform.system(),
+        "user": _user(),
+        "locators": [Path(s.locator).name or s.locator for s in triage.sources],
+        "asked_as": triage.target.generation.label,
+        # With which the answer comes again, where the files lie; none if a name cannot be pasted.
+        "again": " ".join(again) if again else "",
+    }
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return "unknown"
