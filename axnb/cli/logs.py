@@ -22,6 +22,11 @@ from axnb.cli.options import ask_options, case_option, settings_option, source_o
 @click.option("--all", "everything", is_flag=True, help="A line for every conversation.")
 @click.option("--csv", "csv_path", type=click.Path(path_type=Path), help="Write a table as CSV.")
 @click.option("--parquet", "parquet_path", type=click.Path(path_type=Path), help="As Parquet.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write a result folder: result.json and its views.",
+)
 def triage(
     sources: tuple[str, ...],
     case_path: Path | None,
@@ -39,6 +44,7 @@ def triage(
     everything: bool,
     csv_path: Path | None,
     parquet_path: Path | None,
+    out: Path | None,
 ) -> int:
     """Say for each conversation what happened, what AX would do next and what to do about it.
 
@@ -47,10 +53,13 @@ def triage(
     """
     from axnb.evidence.load import LoadOptions
     from axnb.plans import plan
+    from axnb.report.folder import write_folder
     from axnb.report.tables import write_csv, write_parquet
     from axnb.report.terminal import render_triage
+    from axnb.report.triage_result import Asked, triage_result
     from axnb.result import EXIT_CODES, to_json
 
+    asked = Asked.now(ax_version, harnesses, conversations, expected, settings)
     with open_case(case_path, settings) as case:
         # One conversation of a private case is all that needs to be read.
         only = conversations[0] if len(conversations) == 1 and case.path is None else None
@@ -59,6 +68,8 @@ def triage(
         loaded = load_beside(case, loaded, clients, server_logs)
         answer = ask_case(case, ax_version, harnesses, loaded, conversations, expected)
         script = plan(case, answer, ready=conversations).text if as_plan else ""
+        if out is not None:
+            write_folder(triage_result(case, answer, asked, plan=script), out)
     if csv_path is not None:
         write_csv(answer, csv_path)
     if parquet_path is not None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +16,7 @@ from axnb.notebook.parameters import check_types, refuse_secrets
 from axnb.report.folder import write_folder
 from axnb.report.tables import frame
 from axnb.report.terminal import render_triage
-from axnb.report.triage_result import triage_result
+from axnb.report.triage_result import Asked, triage_result
 from axnb.result import EXIT_CODES, Result
 from axnb.settings import Settings
 from axnb.text import safe
@@ -35,8 +33,7 @@ class TriageWorkspace:
     case: Case
     triage: Triage
     chosen: dict[str, Any]
-    started: datetime
-    seconds: float
+    asked: Asked
 
     def parameters(self) -> pandas.DataFrame:
         """What was chosen, a row each."""
@@ -99,18 +96,7 @@ class TriageWorkspace:
 
     def result(self) -> Result:
         """The triage in the form of a result."""
-        return triage_result(
-            self.case,
-            self.triage,
-            {
-                # A path would tell who keeps what where.
-                name: Path(value).name if name == "settings" else value
-                for name, value in self.chosen.items()
-                if name not in _RUN_PARAMETERS
-            },
-            self.started,
-            self.seconds,
-        )
+        return triage_result(self.case, self.triage, self.asked)
 
     def save(self) -> str:
         """Write `result.json` and `report.html` into the result folder, and say where it is."""
@@ -130,10 +116,6 @@ class TriageWorkspace:
         raise VerdictError(f"the verdict is {verdict}.", EXIT_CODES[verdict])
 
 
-#: Parameters that say where things go: they may differ between two runs on the same evidence.
-_RUN_PARAMETERS = ("source", "out", "case")
-
-
 def open_triage(
     source: str,
     out: str = "",
@@ -145,7 +127,6 @@ def open_triage(
     accept_inconclusive: bool = False,
 ) -> TriageWorkspace:
     """Load a log and triage it. Raises UsageError for a value that cannot be meant."""
-    started, clock = datetime.now(UTC), time.monotonic()
     chosen = {
         "source": source,
         "out": out,
@@ -158,14 +139,17 @@ def open_triage(
     }
     refuse_secrets(chosen)
     check_types(chosen)
-    opened = Case(case or None, Settings.read(Path(settings) if settings else None))
-    only = conversation if conversation and not case else None
-    loaded = load(opened, [source] if source else [], LoadOptions(conversation=only))
-    named = tuple(Harness.parse(text) for text in harnesses) or loaded.harnesses
-    answer = triage(
-        opened, Question(ax_version or None, named), [conversation] if conversation else []
+    only = (conversation,) if conversation else ()
+    where = Path(settings) if settings else None
+    asked = Asked.now(
+        ax_version, harnesses, only, settings=where, accept_inconclusive=accept_inconclusive
     )
-    return TriageWorkspace(opened, answer, chosen, started, time.monotonic() - clock)
+    opened = Case(case or None, Settings.read(where))
+    read = conversation if conversation and not case else None
+    loaded = load(opened, [source] if source else [], LoadOptions(conversation=read))
+    named = tuple(Harness.parse(text) for text in harnesses) or loaded.harnesses
+    answer = triage(opened, Question(ax_version or None, named), only)
+    return TriageWorkspace(opened, answer, chosen, asked)
 
 
 def _safe(table: pandas.DataFrame) -> pandas.DataFrame:

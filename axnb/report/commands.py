@@ -41,12 +41,16 @@ class Commands:
         read = self._case or [self._locator(source)]
         return _quoted("triage", *read, *self._asked(), *only, "--plan")
 
-    def again(self, conversations: Iterable[str] = (), settings: str = "") -> Command | None:
+    def again(
+        self, conversations: Iterable[str], expected: Iterable[str], settings: str
+    ) -> Command | None:
         """`axnb triage LOGS --json`, with the names of the files alone; None as for `show`."""
-        logs = [Path(s.locator).name or s.locator for s in self._triage.sources if s.is_log]
-        only = [f"--conversation={conversation_id}" for conversation_id in conversations]
-        only += [f"--settings={Path(settings).name}"] if settings else []
-        return _quoted("triage", *logs, *self._asked(), *only, "--json")
+        names = {"eventlog": "", "client": "--client=", "server-log": "--server-log="}
+        words = [f"{names[s.kind]}{Path(s.locator).name}" for s in self._triage.sources]
+        words += [f"--conversation={conversation_id}" for conversation_id in conversations]
+        words += [f"--expect-last={text}" for text in expected]
+        words += [f"--settings={settings}"] if settings else []
+        return _quoted("triage", *words, *self._asked(), "--json")
 
     def _asked(self) -> list[str]:
         """The server as it was asked for."""

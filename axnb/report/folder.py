@@ -21,5 +21,10 @@ VIEWS: Mapping[str, Callable[[Result], str]] = {
 def write_folder(result: Result, folder: Path) -> None:
     """Write `result.json`, and then each view of it; a file is whole or is not there."""
     result.write(folder)
+    write_views(result, folder)
+
+
+def write_views(result: Result, folder: Path) -> None:
+    """Write each view of a result into its folder."""
     for name, render in VIEWS.items():
         write_file(folder / name, render(result))

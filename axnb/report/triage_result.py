@@ -5,20 +5,22 @@ from __future__ import annotations
 import getpass
 import hashlib
 import platform
+import time
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from axnb import __version__
 from axnb.case.case import Case
 from axnb.checks.registry import checks
+from axnb.report import reach
 from axnb.report.classes import explaining
 from axnb.report.commands import Commands
 from axnb.report.groups import TITLES, reason, standing, told_of
 from axnb.report.lanes import lanes, urgent
-from axnb.report.reach import about_source, asked, sentences
 from axnb.report.words import advice
 from axnb.result import Finding, Result
 from axnb.text import safe
@@ -28,14 +30,56 @@ from axnb.triaging import ACTIONS, ConversationTriage, Triage
 MOST_ROWS = 100
 
 
-def triage_result(
-    case: Case,
-    triage: Triage,
-    parameters: Mapping[str, Any],
-    started: datetime,
-    seconds: float,
-) -> Result:
-    """The result of a triage: `parameters` are those that say what was asked, and no places."""
+@dataclass(frozen=True)
+class Asked:
+    """What a user asked, by which a triage can be repeated, and when."""
+
+    ax_version: str = ""
+    harnesses: tuple[str, ...] = ()
+    conversations: tuple[str, ...] = ()
+    expect_last: tuple[str, ...] = ()
+    #: The name of the settings' file.
+    settings: str = ""
+    accept_inconclusive: bool = False
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    clock: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def now(
+        cls,
+        ax_version: str | None = None,
+        harnesses: Sequence[str] = (),
+        conversations: Sequence[str] = (),
+        expect_last: Sequence[str] = (),
+        settings: Path | None = None,
+        *,
+        accept_inconclusive: bool = False,
+    ) -> Asked:
+        """What is asked at this moment."""
+        return cls(
+            ax_version or "",
+            tuple(harnesses),
+            tuple(conversations),
+            tuple(expect_last),
+            "" if settings is None else settings.name,
+            accept_inconclusive,
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of a result: what differs between two runs on the same evidence is not
+        among them."""
+        return {
+            "ax_version": self.ax_version,
+            "harnesses": list(self.harnesses),
+            "conversations": list(self.conversations),
+            "expect_last": list(self.expect_last),
+            "settings": self.settings,
+            "accept_inconclusive": self.accept_inconclusive,
+        }
+
+
+def triage_result(case: Case, triage: Triage, asked: Asked, *, plan: str = "") -> Result:
+    """The result of a triage."""
     answer = triage.as_dict()
     with case.reading() as session:
         drawn = lanes(session, triage)
@@ -43,9 +87,9 @@ def triage_result(
         drill="triage",
         verdict=triage.verdict,
         examined=_examined(triage),
-        why=tuple(safe(sentence) for sentence in sentences(triage)),
+        why=tuple(safe(sentence) for sentence in reach.sentences(triage)),
         measures=_measures(triage),
-        parameters=parameters,
+        parameters=asked.parameters(),
         sources=tuple(answer["sources"]),
         actions=tuple(_actions(triage)),
         unresolved=_unresolved(triage),
@@ -54,7 +98,8 @@ def triage_result(
         lanes=tuple(drawn),
         scope=triage.scope,
         answer=answer,
-        run=_run(triage, parameters, started, seconds),
+        plan=plan,
+        run=_run(triage, asked),
     )
 
 
@@ -63,8 +108,8 @@ def _examined(triage: Triage) -> tuple[str, ...]:
     told = []
     for source in triage.sources:
         conversations = sum(c.source == source.name for c in triage.conversations)
-        told.append(f"{source.name}: {', '.join(about_source(source, conversations))}")
-    return (*told, f"asked as {asked(triage)}")
+        told.append(f"{source.name}: {', '.join(reach.about_source(source, conversations))}")
+    return (*told, f"asked as {reach.asked(triage)}")
 
 
 def _measures(triage: Triage) -> dict[str, int]:
@@ -159,16 +204,12 @@ def _checks(findings: Sequence[Finding]) -> list[dict[str, Any]]:
     return told
 
 
-def _run(
-    triage: Triage, parameters: Mapping[str, Any], started: datetime, seconds: float
-) -> dict[str, Any]:
-    only = parameters.get("conversation") or ()
-    named = [only] if isinstance(only, str) else only
-    again = Commands(triage).again(named, str(parameters.get("settings") or ""))
+def _run(triage: Triage, asked: Asked) -> dict[str, Any]:
+    again = Commands(triage).again(asked.conversations, asked.expect_last, asked.settings)
     return {
         "id": uuid.uuid4().hex,
-        "started": started.isoformat(timespec="seconds"),
-        "seconds": round(seconds, 3),
+        "started": asked.started.isoformat(timespec="seconds"),
+        "seconds": round(time.monotonic() - asked.clock, 3),
         "axnb": __version__,
         "python": platform.python_version(),
         "platform": platform.system(),
