@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from axnb.case.case import Case
 from axnb.errors import UsageError
 from axnb.report.commands import PLANNED, Command, Commands, explain, next_lines
-from axnb.report.lanes import OPEN_STATES
+from axnb.report.lines import ABOUT, Line, lines
 from axnb.report.reveal import shown_payload
-from axnb.report.timeline import Entry, Record, Timeline, read_timeline
+from axnb.report.timeline import Entry, Timeline, read_timeline
 from axnb.report.words import SEVERITIES, SEVERITY_SIGNS, advice, name, would_answer
 from axnb.result import Finding
 from axnb.text import columns, count, cut_middle, fold, pad, safe, wrap
@@ -20,17 +20,9 @@ from axnb.triaging import ConversationTriage, Triage
 WIDTH = 100
 
 #: Where the signs stand, what is said of a part, and the size and digest at the end of its line.
-_SIGN, _ABOUT, _TAIL = 16, 29, 23
+_SIGN, _ABOUT = 16, 29
+_TAIL = WIDTH - _ABOUT - ABOUT
 
-_SIGNS = {
-    "text": "▪ text",
-    "thought": "▪ thought",
-    "tool_call": "◆ call",
-    "tool_result": "◇ result",
-}
-_SIGNALS = {"timeout": "a time-out", "placeholder": "a placeholder", "pending": "a placeholder"}
-_PAIRED = {"id": "by id", "order": "by order", "inferred": "inferred"}
-_OUTCOMES = {"awaiting-decision": "waits for a person"}
 _MOST_EVENTS = 12
 
 
@@ -150,45 +142,14 @@ class _Block:
         step = "?" if entry.step is None else str(entry.step)
         heads = iter([f"{step:>5}  {turn:<9}"])
         blank = " " * _SIGN
-        if entry.unreadable is not None:
-            about = [name(entry.unreadable, WIDTH - _ABOUT - _TAIL - 1)]
-            yield from _line(next(heads), "✗ unreadable", about, entry.size, entry.digest)
-            yield from self._payload(entry.raw, "its raw bytes were not kept")
-        for part in entry.parts:
-            sign, about = self._part(entry, part)
-            yield from _line(next(heads, blank), sign, about, part["size"], entry.digest)
-            if part.get("value"):
-                yield from self._payload(part["value"])
-        if entry.unreadable is None and entry.state not in OPEN_STATES:
-            state = entry.state.removeprefix("STATE_").lower()
-            yield f"{next(heads, blank)}{pad('■ end', _ABOUT - _SIGN)}{state}"
-        elif entry.unreadable is None and not entry.parts:
-            yield f"{next(heads, blank)}{pad('▪ nothing', _ABOUT - _SIGN)}a row without content"
+        for line in lines(self._timeline, entry):
+            yield from _line(next(heads, blank), line)
+            if line.payload is not None:
+                yield from self._payload(line.payload)
+            elif line.part == 0:
+                yield from self._payload(None, "its raw bytes were not kept")
         if not entry.visible:
             yield f"{blank}? AX does not find this row when it reads the conversation."
-
-    def _part(self, entry: Entry, part: Record) -> tuple[str, list[str]]:
-        """The sign of a part, and what is said of it, the most important first."""
-        kind = part["kind"]
-        if kind == "tool_call":
-            return _SIGNS[kind], _call(
-                part, self._timeline.calls.get((entry.position, part["part"]))
-            )
-        if kind == "tool_result":
-            call = self._timeline.answered.get((entry.position, part["call_id"] or ""))
-            return _SIGNS[kind], _result(part, call)
-        if kind == "confirmation":
-            return self._confirmation(entry, part)
-        if kind == "text" and part["role"] == "user":
-            return "▸ user", []
-        return _SIGNS.get(kind, f"▪ {name(kind, 9)}"), []
-
-    def _confirmation(self, entry: Entry, part: Record) -> tuple[str, list[str]]:
-        question = name(part["call_id"], 24) or "(no id)"
-        if part["decision"] != "asked":
-            return f"▸ {name(part['decision'], 9)}", [question]
-        outcome = self._timeline.questions.get((entry.position, part["call_id"] or ""), "")
-        return "▪ question", [question, _OUTCOMES.get(outcome, outcome)]
 
     def _payload(self, payload: str | bytes | None, missing: str = "") -> Iterator[str]:
         if not self._reveal:
@@ -234,46 +195,19 @@ class _Block:
         yield from (f"  {line}" for line in next_lines(offered, WIDTH - 2))
 
 
-def _call(part: Record, call: Record | None) -> list[str]:
-    tool = name(part["tool"], 20) or "(no name)"
-    if call is None:
-        return [tool, name(part["call_id"], 24) or "(no id)"]
-    outcome = f"outcome {_OUTCOMES.get(call['outcome'], call['outcome'])}"
-    room = WIDTH - _ABOUT - _TAIL - 4 - columns(tool) - columns(outcome)
-    operation = name(call["operation_id"], max(room, 8)) or "(no id)"
-    origin = ""
-    if call["operation_id_from"] not in ("call-id", "none"):
-        origin = f"(from {name(call['operation_id_from'], 40)})"
-    if origin and columns(operation) + columns(origin) < room:
-        operation, origin = f"{operation} {origin}", ""
-    about = [tool, operation, outcome, origin]
-    if call["observations"] > 1:
-        about.append(f"logged {call['observations']:,} times")
-    return about
-
-
-def _result(part: Record, call: Record | None) -> list[str]:
-    said = _SIGNALS.get(part["signal"] or "") or ("an error" if part["is_error"] else "")
-    if call is None:
-        return [name(part["tool"], 20), "no call claims it", said]
-    step = "?" if call["call_step"] is None else call["call_step"]
-    paired = _PAIRED.get(call["pairing"] or "", "")
-    return [name(call["tool"], 20) or "(no name)", f"of step {step}, {paired}", said]
-
-
-def _line(head: str, sign: str, about: Iterable[str], size: int, digest: str) -> Iterator[str]:
+def _line(head: str, line: Line) -> Iterator[str]:
     """One line, with size and digest at its end; what has no room there goes into the next."""
     first = ""
     later: list[str] = []
-    for word in filter(None, about):
+    for word in filter(None, line.about):
         joined = f"{first}  {word}" if first else word
-        if not later and columns(joined) <= WIDTH - _ABOUT - _TAIL - 1:
+        if not later and columns(joined) <= ABOUT - 1:
             first = joined
         else:
             later.append(word)
-    told = _size(size) if size else ""
-    left = f"{head}{pad(sign, _ABOUT - _SIGN - 1)} {first}"
-    yield f"{pad(left, WIDTH - _TAIL)}{told:>{_TAIL - 14}}  {digest}".rstrip()
+    told = _size(line.size) if line.size else ""
+    left = f"{head}{pad(line.sign, _ABOUT - _SIGN - 1)} {first}"
+    yield f"{pad(left, WIDTH - _TAIL)}{told:>{_TAIL - 14}}  {line.digest}".rstrip()
     if later:
         yield f"{'':{_ABOUT}}{'  '.join(later)}"
 
