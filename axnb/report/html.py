@@ -39,7 +39,7 @@ def render_report(result: Result) -> str:
     looked = view(result)
     drawn = charts.lines(result.lanes)
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             view=looked,
@@ -56,23 +56,24 @@ def render_report(result: Result) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader
+def environment(*rooms: str) -> Environment:
+    """The templates of some packages, which escape what they are given."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader
 
-    environment = Environment(
-        loader=PackageLoader("axnb.report"),
+    templates = Environment(
+        loader=ChoiceLoader([PackageLoader(room) for room in rooms]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {
+    templates.filters |= {
         "brief": _brief,
         "capital": _capital,
         "moment": _moment,
         "plain": _plain,
     }
-    return environment
+    return templates
 
 
 def _brief(value: Any, width: int = MOST_COLUMNS) -> str:

@@ -29,8 +29,9 @@ Record = dict[str, Any]
 class Entry:
     """A row of the timeline."""
 
-    #: Its place in the conversation, from 1.
+    #: Its place in the conversation, from 1, and in its source.
     n: int
+    row: int
     step: int | None
     position: int
     turn: int
@@ -144,6 +145,7 @@ def _entry(row: Record, parts: list[Record], starts: list[int], secret: bytes) -
         unreadable += f" ({row['detail']})"
     return Entry(
         n=row["n"],
+        row=row["row"],
         step=row["step"],
         position=row["position"],
         turn=bisect_right(starts, row["position"]),

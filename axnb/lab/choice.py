@@ -1,0 +1,122 @@
+"""What was chosen and what was read; with a person, a place to choose anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from axnb.ax.versions import GENERATIONS
+from axnb.lab import fragments
+from axnb.lab.desk import Desk
+from axnb.lab.fragments import Column
+from axnb.lab.frames import frame_of
+from axnb.lab.view import View
+
+if TYPE_CHECKING:
+    import pandas
+    from ipywidgets import DOMWidget
+
+#: Chooses anew: takes parameters and a progress function, and says where the result is.
+Opener = Callable[[Mapping[str, Any], Callable[[str], None]], str]
+
+_PARAMETERS = (Column("parameter"), Column("value", "id"))
+_SOURCES = (
+    *(Column("source"), Column("kind"), Column("generations"), Column("read", "number")),
+    *(Column("parsed", "number"), Column("rejected", "number"), Column("custody", "id")),
+)
+
+
+class ChoiceView(View):
+    """The parameters, and the sources with their custody."""
+
+    def __init__(self, desk: Desk, chosen: dict[str, Any], saved: str, opener: Opener) -> None:
+        super().__init__()
+        self._desk, self._chosen, self._saved, self._opener = desk, chosen, saved, opener
+
+    @property
+    def frame(self) -> pandas.DataFrame:
+        """What was chosen, a row a parameter."""
+        return frame_of(self._parameters(), ("parameter", "value"))
+
+    def _parameters(self) -> list[dict[str, str]]:
+        return [{"parameter": n, "value": _shown(value)} for n, value in self._chosen.items()]
+
+    def pieces(self) -> list[str]:
+        """Where the result is, the parameters and the sources."""
+        chosen = [(row["parameter"], row["value"]) for row in self._parameters()]
+        return [
+            fragments.sentence(self._saved),
+            fragments.table("What was chosen", _PARAMETERS, chosen),
+            *self._sources(),
+        ]
+
+    def _sources(self) -> list[str]:
+        told = [
+            [
+                *(source.name, source.kind, " ".join(source.generations)),
+                *(f"{source.read:,}", f"{source.parsed:,}", f"{source.rejected:,}"),
+                _custody(source.custody),
+            ]
+            for source in self._desk.triage.sources
+        ]
+        remarks = [
+            fragments.sentence(text, "inconclusive" if text in source.incomplete else "dim")
+            for source in self._desk.triage.sources
+            for text in (*source.incomplete[:5], *source.notes[:5])
+        ]
+        return [fragments.table("What was read, from copies", _SOURCES, told), *remarks]
+
+    def widget(self) -> DOMWidget:
+        """Fields for what can be chosen, and a button that loads it."""
+        from axnb.lab import controls
+        from axnb.lab.task import Task
+
+        chosen = self._chosen
+        fields = {
+            "source": controls.text("Source", chosen["source"], "a path or a variable", "26rem"),
+            "beside": controls.text("Beside it", _joined(chosen["beside"]), "server-log=FILE, …"),
+            "ax_version": controls.choice("AX version", _versions(), chosen["ax_version"]),
+            "harnesses": controls.text("Harnesses", _joined(chosen["harnesses"]), "ID=refuses, …"),
+            "conversation": controls.text("Conversation", chosen["conversation"], "all"),
+        }
+        load = controls.button("Load and triage", "Load the source and triage it")
+        stop = controls.button("Stop", "Stop loading; nothing is changed")
+        status = controls.html(fragments.sentence(self._saved, "dim"))
+        sources = controls.html(*self._sources())
+
+        def work(progress: Callable[[str], None]) -> str:
+            self._saved = self._opener({n: _value(n, f.value) for n, f in fields.items()}, progress)
+            return self._saved
+
+        Task(load, stop, status, work)
+        self._desk.listen(lambda: setattr(sources, "value", fragments.page(*self._sources())))
+        return controls.column(
+            controls.row(*fields.values()), controls.row(load, stop, status), sources
+        )
+
+
+def _versions() -> list[tuple[str, str]]:
+    newest = [("the newest that the log shows", "")]
+    return newest + [(generation.label, name) for name, generation in GENERATIONS.items()]
+
+
+def _joined(values: Any) -> str:
+    return ", ".join(map(str, values))
+
+
+def _value(name: str, text: str) -> Any:
+    if name not in ("beside", "harnesses"):
+        return text.strip()
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return _joined(value) or "–"
+    return "–" if value == "" else str(value)
+
+
+def _custody(custody: Mapping[str, Any]) -> str:
+    if custody.get("sha256"):
+        return f"sha256 {custody['sha256']}"
+    return f"system {custody.get('system_identifier')}, LSN {custody.get('lsn')}"

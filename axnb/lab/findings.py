@@ -1,0 +1,149 @@
+"""What was found: by class, with the reason of each class and the rows that prove it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from axnb.checks.registry import find_check
+from axnb.lab import fragments
+from axnb.lab.desk import Desk
+from axnb.lab.fragments import Column
+from axnb.lab.frames import frame_of
+from axnb.lab.view import View
+from axnb.report.words import SEVERITIES, SEVERITY_SIGNS
+from axnb.result import Finding
+from axnb.text import count
+
+if TYPE_CHECKING:
+    import pandas
+    from ipywidgets import DOMWidget
+
+_MOST = 50
+_CLASSES = (
+    *(Column("finding"), Column("severity"), Column("count", "number")),
+    *(Column("first conversation", "id"), Column("step", "number"), Column("what")),
+)
+_FINDINGS = (
+    *(Column("finding"), Column("conversation", "id"), Column("step", "number")),
+    *(Column("what"), Column("witness", "id")),
+)
+_FRAME = ("id", "name", "severity", "source", "conversation_id", "step", "sentence")
+_ALL = "all"
+
+
+class FindingsView(View):
+    """Findings, the worst first."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self._desk = desk
+        self._class = _ALL
+        self._severity = _ALL
+
+    def _fitting(self) -> list[Finding]:
+        found = [
+            f
+            for f in self._desk.triage.findings
+            if self._class in (_ALL, f.id) and self._severity in (_ALL, f.severity)
+        ]
+        return sorted(found, key=lambda f: (SEVERITIES.index(f.severity), f.id))
+
+    @property
+    def frame(self) -> pandas.DataFrame:
+        """The findings that fit the filter, a row each."""
+        return frame_of(map(vars, self._fitting()), _FRAME)
+
+    def pieces(self) -> list[str]:
+        """A row a class, with its first finding."""
+        classes: dict[str, list[Finding]] = {}
+        for finding in self._fitting():
+            classes.setdefault(finding.id, []).append(finding)
+        if not classes:
+            return [fragments.sentence("Nothing was found.")]
+        rows = [
+            (
+                *(_named(found[0]), found[0].severity, len(found)),
+                *(found[0].conversation_id or "the whole source", found[0].step),
+                found[0].sentence,
+            )
+            for found in classes.values()
+        ]
+        total = sum(map(len, classes.values()))
+        caption = f"{count(total, 'finding')} of {count(len(rows), 'class', 'classes')}"
+        remark = f"{_MOST} classes are shown; frame has all." if len(rows) > _MOST else ""
+        return [fragments.table(caption, _CLASSES, rows[:_MOST], remark)]
+
+    def widget(self) -> DOMWidget:
+        """Filters, what the chosen class means, a page of findings, and a list to choose one."""
+        from axnb.lab import controls
+
+        severity = controls.choice("Severity", [(s, s) for s in (_ALL, *SEVERITIES)])
+        classes = controls.choice("Class", self._classes())
+        one = controls.choice("Show its conversation", [("–", -1)])
+        about, table = controls.html(), controls.html()
+
+        def show() -> None:
+            fitting = self._fitting()
+            here = fitting[pager.first : pager.first + controls.PAGE]
+            about.value = fragments.page(*self._meaning())
+            table.value = fragments.page(*self._page(here, len(fitting)))
+            pager.show(len(fitting), noun="findings")
+            named = [(n, f) for n, f in enumerate(here) if f.conversation_id is not None]
+            labels = [f"{f.id} {f.conversation_id} step {f.step}" for _, f in named]
+            one.options = [("–", -1), *controls.choices(labels, [n for n, _ in named])]
+            one.value = -1
+
+        def filtered(_: Any) -> None:
+            self._severity, self._class = severity.value, classes.value
+            pager.reset()
+            show()
+
+        def chosen(change: Any) -> None:
+            if change.new != -1:
+                finding = self._fitting()[pager.first + change.new]
+                self._desk.choose((finding.source, finding.conversation_id or ""))
+
+        def loaded() -> None:
+            if [label for label, _ in classes.options] != [label for label, _ in self._classes()]:
+                classes.options = self._classes()
+                filtered(None)
+
+        pager = controls.Pager(show)
+        severity.observe(filtered, "value")
+        classes.observe(filtered, "value")
+        one.observe(chosen, "value")
+        self._desk.listen(loaded)
+        show()
+        return controls.column(
+            controls.row(severity, classes), about, table, controls.row(pager.row, one)
+        )
+
+    def _classes(self) -> list[tuple[str, str]]:
+        counts: dict[str, int] = {}
+        for finding in self._desk.triage.findings:
+            counts[_named(finding)] = counts.get(_named(finding), 0) + 1
+        found = [(f"{named} ({n:,})", named.split()[1]) for named, n in sorted(counts.items())]
+        return [("all", _ALL), *found]
+
+    def _meaning(self) -> list[str]:
+        if self._class == _ALL:
+            return []
+        return [fragments.sentence(" ".join(find_check(self._class).explanation.split()))]
+
+    def _page(self, here: list[Finding], fitting: int) -> list[str]:
+        if not fitting:
+            nothing = "Nothing was found." if not self._desk.triage.findings else "No finding fits."
+            return [fragments.sentence(nothing)]
+        rows = [
+            (
+                *(_named(f), f.conversation_id or "the whole source", f.step, f.sentence),
+                ", ".join(f"step {w.step} {(w.digest or '')[:12]}" for w in f.witness[:3]),
+            )
+            for f in here
+        ]
+        return [fragments.table(count(fitting, "finding"), _FINDINGS, rows)]
+
+
+def _named(finding: Finding) -> str:
+    """`✗ AX110 interrupted-turn`."""
+    return f"{SEVERITY_SIGNS[finding.severity]} {finding.id} {finding.name}"

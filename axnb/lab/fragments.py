@@ -1,0 +1,75 @@
+"""Pieces of HTML for a notebook: escaped, of bounded size, and the same in every view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from axnb.report import charts
+from axnb.report.html import environment
+from axnb.report.view import view
+from axnb.result import Result
+
+if TYPE_CHECKING:
+    from jinja2.environment import TemplateModule
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its label, and whether it holds ids or numbers."""
+
+    label: str
+    kind: str = ""
+
+
+@cache
+def _module() -> TemplateModule:
+    return environment("axnb.lab", "axnb.report").get_template("fragments.html.j2").module
+
+
+def _render(name: str, *values: Any) -> str:
+    return str(getattr(_module(), name)(*values))
+
+
+def page(*pieces: str) -> str:
+    """Pieces as one output, with the style that they need."""
+    from markupsafe import Markup
+
+    # The pieces were escaped when they were made.
+    body = Markup("").join(Markup(piece) for piece in pieces)  # noqa: S704
+    return _render("style") + _render("page", body)
+
+
+def sentence(text: str, kind: str = "") -> str:
+    """One sentence; `kind` is a verdict, a severity or `dim`."""
+    return _render("sentence", text, kind)
+
+
+def verdict(result: Result) -> str:
+    """The verdict, why, and how many conversations need what."""
+    return _render("verdict", result, view(result), charts.bars(result.actions), charts)
+
+
+def table(
+    caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Any]], remark: str = ""
+) -> str:
+    """A table under one sentence; `remark` says what is not shown."""
+    return _render("table", caption, columns, list(rows), remark)
+
+
+def timeline(
+    title: str,
+    about: str,
+    lines: Sequence[dict[str, Any]],
+    remarks: Sequence[dict[str, str]],
+    advice: Sequence[str],
+) -> str:
+    """The rows of one conversation, what is wrong with it, and what to do."""
+    return _render("timeline", title, about, lines, remarks, advice)
+
+
+def payload(caption: str, text: str | None, note: str = "") -> str:
+    """What is known of a payload, and the payload itself where a person asked for it."""
+    return _render("payload", caption, text, note)

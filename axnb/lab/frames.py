@@ -1,0 +1,45 @@
+"""DataFrames of what a view shows: typed, and without a text that moves a cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from axnb.text import cut_middle, safe
+
+if TYPE_CHECKING:
+    import pandas
+
+#: Rows and columns of text that stand beside the HTML of a cell.
+_MOST_ROWS, _MOST_COLUMNS = 50, 48
+
+
+def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> pandas.DataFrame:
+    """Rows as a DataFrame; whole numbers stay whole where one is missing."""
+    import pandas as pd
+
+    found = pd.DataFrame(
+        [{name: row.get(name) for name in columns} for row in rows], columns=[*columns]
+    )
+    for name in columns:
+        values = [value for value in found[name] if value is not None and value == value]
+        if values and all(isinstance(v, int) and not isinstance(v, bool) for v in values):
+            found[name] = found[name].astype("Int64")
+    return harmless(found)
+
+
+def harmless(found: pandas.DataFrame) -> pandas.DataFrame:
+    """A table in which no text of a stranger moves a cursor or hides a letter."""
+    return found.map(lambda value: safe(value) if isinstance(value, str) else value)
+
+
+def plain(found: pandas.DataFrame) -> str:
+    """A table as text, of bounded size."""
+    if found.empty:
+        return "(no row)"
+    shown = found.head(_MOST_ROWS).map(
+        lambda value: cut_middle(value, _MOST_COLUMNS) if isinstance(value, str) else value
+    )
+    more = len(found) - len(shown)
+    text = str(shown.to_string(index=False, na_rep=""))
+    return f"{text}\n… {more:,} more rows" if more > 0 else text
