@@ -47,6 +47,11 @@ def sentence(text: str, kind: str = "") -> str:
     return _render("sentence", text, kind)
 
 
+def heading(text: str) -> str:
+    """A heading below the one of the cell."""
+    return _render("heading", text)
+
+
 def verdict(result: Result) -> str:
     """The verdict, why, and how many conversations need what."""
     return _render("verdict", result, view(result), charts.bars(result.actions), charts)

@@ -41,14 +41,12 @@ class Picker:
         within = self._search.value
         fitting = (key for key in self._desk.conversations if within in key[1])
         keys = list(islice(fitting, controls.MOST_CHOICES))
-        if (
-            self._shown is not None
-            and self._shown not in keys
-            and self._shown in self._desk.conversations
-        ):
-            keys.insert(0, self._shown)
+        shown = self._shown if self._shown in self._desk.conversations else None
+        if shown is not None and shown not in keys:
+            keys.insert(0, shown)
         several = len(self._desk.triage.sources) > 1
         labels = [f"{key[1]} ({key[0]})" if several else key[1] for key in keys]
+        # New options choose the first of them, which is nobody's choice.
         self._list.options = [_NOBODY, *controls.choices(labels, keys)]
         self._shown = shown
         self._list.value = _NOBODY[1] if shown is None else shown

@@ -1,8 +1,9 @@
-"""Print the answer of a query a person typed."""
+"""Run the queries that a person typed, in a session that can change nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
@@ -11,7 +12,7 @@ from axnb.case.case import Case
 from axnb.errors import UsageError
 from axnb.text import columns, cut_middle, is_text, pad, safe
 
-#: Rows and characters of a value that are printed.
+#: Rows that are fetched, and characters of a value that are printed.
 MAX_ROWS = 1000
 MAX_VALUE = 60
 
@@ -20,32 +21,75 @@ MAX_VALUE = 60
 _ABOUT_THE_QUERY = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
 
 
-def print_queries(case: Case, text: str, write: Callable[[str], Any]) -> None:
-    """Run queries in a session that can change nothing, and print their rows as columns.
+@dataclass(frozen=True)
+class Answer:
+    """The rows of one statement, the first MAX_ROWS of them."""
+
+    names: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    has_more: bool
+
+    def shown_names(self) -> list[str]:
+        """The names of the columns, fit to be shown."""
+        return [_value(name) for name in self.names]
+
+    def texts(self, most: int = MAX_ROWS) -> list[list[str]]:
+        """The first rows as texts, fit to be shown."""
+        return [[_value(value) for value in row] for row in self.rows[:most]]
+
+
+class Queries:
+    """The answers of the statements of a text, one after another.
 
     Raises UsageError with the first line of what DuckDB says, if that is about the query.
     """
-    if not is_text(text):
-        raise UsageError("the query is no text in UTF-8.")
-    with case.reading() as session:
-        session.execute("set lock_configuration = true")
-        try:
-            for statement in session.extract_statements(text):
-                _print_rows(session.execute(statement), write)
-        except _ABOUT_THE_QUERY as err:
-            raise UsageError(f"the query fails: {str(err).splitlines()[0][:200]}") from None
-        except duckdb.Error as err:
-            raise UsageError(f"the query fails ({type(err).__name__}).") from None
+
+    def __init__(self, case: Case, text: str) -> None:
+        if not is_text(text):
+            raise UsageError("the query is no text in UTF-8.")
+        self._case, self._text = case, text
+        self._session: duckdb.DuckDBPyConnection | None = None
+
+    def __iter__(self) -> Iterator[Answer]:
+        with self._case.reading() as session:
+            self._session = session
+            session.execute("set lock_configuration = true")
+            try:
+                for statement in session.extract_statements(self._text):
+                    yield _answer(session.execute(statement))
+            except _ABOUT_THE_QUERY as err:
+                raise UsageError(f"the query fails: {str(err).splitlines()[0][:200]}") from None
+            except duckdb.InterruptException:
+                raise UsageError("the query was stopped.") from None
+            except duckdb.Error as err:
+                raise UsageError(f"the query fails ({type(err).__name__}).") from None
+            finally:
+                self._session = None
+
+    def interrupt(self) -> None:
+        """Break off the statement that is running, from another thread."""
+        if self._session is not None:
+            self._session.interrupt()
 
 
-def _print_rows(result: duckdb.DuckDBPyConnection, write: Callable[[str], Any]) -> None:
-    names = [_value(column[0]) for column in result.description or ()]
+def print_queries(case: Case, text: str, write: Callable[[str], Any]) -> None:
+    """Run queries and print their rows as columns. Raises UsageError, as Queries."""
+    for answer in Queries(case, text):
+        _print_rows(answer, write)
+
+
+def _answer(result: duckdb.DuckDBPyConnection) -> Answer:
+    names = [str(column[0]) for column in result.description or ()]
     rows = result.fetchmany(MAX_ROWS + 1)
-    shown = [[_value(value) for value in row] for row in rows[:MAX_ROWS]]
+    return Answer(names, rows[:MAX_ROWS], len(rows) > MAX_ROWS)
+
+
+def _print_rows(answer: Answer, write: Callable[[str], Any]) -> None:
+    names, shown = answer.shown_names(), answer.texts()
     widths = [max(map(columns, column)) for column in zip(names, *shown, strict=True)]
     for line in (names, *shown):
         write("  ".join(pad(cell, w) for cell, w in zip(line, widths, strict=True)).rstrip())
-    if len(rows) > MAX_ROWS:
+    if answer.has_more:
         write(f"… more than {MAX_ROWS:,} rows; add a limit or a condition")
 
 
