@@ -29,6 +29,7 @@ for _verb in (
     cases.load,
     cases.sql,
     findings.explain,
+    notebooks.notebook,
     notebooks.demo,
 ):
     main.add_command(_verb)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import platform
 import time
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from axnb.errors import VerdictError
 from axnb.evidence.load import LoadOptions
 from axnb.loading import load
 from axnb.notebook.parameters import check_types, refuse_secrets
-from axnb.report.html import write_report
+from axnb.report.folder import write_folder
 from axnb.report.tables import frame
 from axnb.report.terminal import render_triage
 from axnb.result import EXIT_CODES, Result
@@ -39,6 +40,8 @@ class TriageWorkspace:
     chosen: dict[str, Any]
     started: datetime
     seconds: float
+    #: Tells this run from every other.
+    identity: str
 
     def parameters(self) -> pandas.DataFrame:
         """What was chosen, a row each."""
@@ -111,6 +114,7 @@ class TriageWorkspace:
             scope=self.triage.scope,
             answer=answer,
             run={
+                "id": self.identity,
                 "started": self.started.isoformat(timespec="seconds"),
                 "seconds": round(self.seconds, 3),
                 "axnb": __version__,
@@ -123,13 +127,11 @@ class TriageWorkspace:
         )
 
     def save(self) -> str:
-        """Write `result.json` and `report.html` into the result folder, and say where it is."""
+        """Write the result and its views into the result folder, and say where it is."""
         if not self.chosen["out"]:
             return "Nothing was written: the parameter out names no folder."
         folder = Path(self.chosen["out"])
-        result = self.result()
-        result.write(folder)
-        write_report(result, folder / "report.html")
+        write_folder(self.result(), folder, self.case.settings.environment)
         return f"The result is in {folder}."
 
     def finish(self) -> str:
@@ -168,7 +170,7 @@ def open_triage(
         "accept_inconclusive": accept_inconclusive,
     }
     refuse_secrets(chosen)
-    check_types(chosen)
+    check_types(chosen, open_triage)
     opened = Case(case or None, Settings.read(Path(settings) if settings else None))
     only = conversation if conversation and not case else None
     loaded = load(opened, [source] if source else [], LoadOptions(conversation=only))
@@ -176,7 +178,8 @@ def open_triage(
     answer = triage(
         opened, Question(ax_version or None, named), [conversation] if conversation else []
     )
-    return TriageWorkspace(opened, answer, chosen, started, time.monotonic() - clock)
+    seconds = time.monotonic() - clock
+    return TriageWorkspace(opened, answer, chosen, started, seconds, uuid.uuid4().hex)
 
 
 def _safe(table: pandas.DataFrame) -> pandas.DataFrame:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from axnb.result import SIGNS, Result, write_file
+from axnb.result import SIGNS, Result
 from axnb.text import safe
 from axnb.triaging import ACTIONS
 
 _MAX_ROWS = 200
-
-
-def write_report(result: Result, path: Path) -> None:
-    """Write the report of a result, whole or not at all."""
-    write_file(path, render_report(result))
 
 
 def render_report(result: Result) -> str:
