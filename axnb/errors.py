@@ -9,6 +9,7 @@
     │   └── UnavailableError   a server did not answer, or refused
     │       └── CancelledError it broke off a read that may succeed later
     ├── VerdictError           a notebook ends with a verdict that is not ok (exit 1 or 3)
+    ├── NotebookError          a notebook did not come to its end
     └── CaseError              the case file cannot be used
         └── CaseLockedError    another process holds it
 
@@ -18,11 +19,17 @@ holds a payload or a password.
 
 from __future__ import annotations
 
+from axnb.text import safe
+
 
 class AxnbError(Exception):
     """Base of all that axnb raises on purpose; `exit_code` is what the command line returns."""
 
     exit_code = 4
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows: the sentence, without the insides of axnb."""
+        return [safe(f"{type(self).__name__}: {self}")]
 
 
 class UsageError(AxnbError):
@@ -63,6 +70,10 @@ class VerdictError(AxnbError):
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+class NotebookError(AxnbError):
+    """A notebook did not come to its end; nothing was written."""
 
 
 class CaseError(AxnbError):

@@ -153,11 +153,9 @@ class Result:
         }
         return cls(**values)
 
-    def write(self, folder: Path) -> Path:
-        """Write `result.json` into a folder, which is made where it is missing."""
-        path = folder / "result.json"
-        write_file(path, to_json(self.as_dict(), indent=1) + "\n")
-        return path
+    def text(self) -> str:
+        """The result as the text of `result.json`."""
+        return to_json(self.as_dict(), indent=1) + "\n"
 
     def digest(self) -> str:
         """The sha256 of all but the block `run`: the same for the same evidence.
@@ -204,10 +202,10 @@ def _escaped(character: str) -> str:
     return json.dumps(character)[1:-1] if is_hidden(character) else character
 
 
-def write_file(path: Path, text: str) -> None:
+def write_file(path: Path, text: str, called: Path | None = None) -> None:
     """Write a whole file or none: aside, to the disk, then renamed into place.
 
-    Raises AxnbError with the path if it cannot be written.
+    Raises AxnbError if it cannot be written, with the path, or with what it is `called`.
     """
     if not is_path(str(path)):
         raise AxnbError(f"{str(path)[:80]!r} cannot be written: no file has such a name.")
@@ -225,4 +223,4 @@ def write_file(path: Path, text: str) -> None:
             os.unlink(name)
             raise
     except OSError as err:
-        raise AxnbError(f"{path} cannot be written: {err.strerror}.") from err
+        raise AxnbError(f"{called or path} cannot be written: {err.strerror}.") from err

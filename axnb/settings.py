@@ -7,6 +7,8 @@ statement_timeout = 600           # seconds, for one PostgreSQL query
 [tools.charge_card]
 operation_id = "$.idempotency_key"   # where a call's arguments hold its operation id
 consequential = true                 # does a call change something outside? default true
+
+AXNB_SCRATCH in the environment goes before `scratch`.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,12 @@ FILE_NAME = "axnb.toml"
 
 #: The variable that names the event log where no source is given.
 DSN_VARIABLE = "AX_EVENTLOG_DSN"
+
+#: The variable that goes before the setting `scratch`.
+SCRATCH_VARIABLE = "AXNB_SCRATCH"
+
+#: The variable by which a run tells its kernel where to put a result until the run has ended well.
+STAGE_VARIABLE = "AXNB_STAGE"
 
 _JSON_PATH = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_-]*|\[[0-9]+\])+")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
@@ -64,6 +72,16 @@ class Settings:
 
         Raises UsageError with the file and the key for what cannot be used.
         """
+        settings = cls._of_file(path)
+        scratch = settings.environment.get(SCRATCH_VARIABLE)
+        if not scratch:
+            return settings
+        if not os.path.isdir(scratch):
+            raise UsageError(f"{SCRATCH_VARIABLE} does not name a folder that exists.")
+        return replace(settings, scratch=Path(scratch))
+
+    @classmethod
+    def _of_file(cls, path: Path | None) -> Settings:
         file = path or Path(FILE_NAME)
         if not is_path(str(file)):
             raise UsageError(f"the settings {str(file)[:80]!r} are no file: none has such a name.")

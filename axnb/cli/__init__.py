@@ -30,6 +30,7 @@ for _verb in (
     cases.sql,
     findings.explain,
     results.report,
+    notebooks.notebook,
     notebooks.demo,
 ):
     main.add_command(_verb)

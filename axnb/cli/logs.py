@@ -69,7 +69,8 @@ def triage(
         answer = ask_case(case, ax_version, harnesses, loaded, conversations, expected)
         script = plan(case, answer, ready=conversations).text if as_plan else ""
         if out is not None:
-            write_folder(triage_result(case, answer, asked, plan=script), out)
+            found = triage_result(case, answer, asked, plan=script)
+            write_folder(found, out, case.settings.environment)
     if csv_path is not None:
         write_csv(answer, csv_path)
     if parquet_path is not None:

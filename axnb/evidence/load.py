@@ -20,7 +20,7 @@ from axnb.ax import protojson, schemas
 from axnb.case.case import Case, run_sql
 from axnb.case.derive import derive
 from axnb.case.sources import source_name
-from axnb.errors import AxnbError, CancelledError, DamagedError, SourceError
+from axnb.errors import AxnbError, CancelledError, DamagedError
 from axnb.evidence.batches import ConversationNumbers, long_rows_together, one_insert_each
 from axnb.evidence.careful import CarefulPath
 from axnb.evidence.families import FAMILIES, passes
@@ -179,7 +179,7 @@ class _Load:
         self._careful = CarefulPath(session, source, reader.layout.column, self._numbers)
         self._notes = list(reader.notes)
         self._incomplete = list(reader.incomplete)
-        self._source_error: SourceError | None = None
+        self._source_error: AxnbError | None = None
         self._rows_read = 0
         self._last_row = 0
         #: Did every row so far come after the one before it? Then none came twice.
@@ -324,9 +324,18 @@ class _Load:
             self._rows_read += batch.num_rows
             self._is_ascending &= _is_ascending(batch.column(0), self._last_row)
             self._last_row = batch.column(0)[-1].as_py()
-            if self._progress is not None:
-                self._progress(self._rows_read)
+            self._tell_progress()
             yield batch
+
+    def _tell_progress(self) -> None:
+        """Whoever looks on may stop the load by an error of axnb."""
+        if self._progress is None:
+            return
+        try:
+            self._progress(self._rows_read)
+        except AxnbError as err:
+            self._source_error = err
+            raise
 
     def _recover(self) -> None:
         """A damaged page ends every scan; row by row, what lies outside of it can be read.

@@ -1,4 +1,4 @@
-"""Compare two sources, or two conversations part by part: whether they say the same, and not what."""
+"""Compare two sources, or two conversations part by part: do they say the same, and not what."""
 
 from __future__ import annotations
 

@@ -18,14 +18,14 @@ def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> panda
     """Rows as a DataFrame; whole numbers stay whole where one is missing."""
     import pandas as pd
 
-    found = pd.DataFrame(
-        [{name: row.get(name) for name in columns} for row in rows], columns=[*columns]
-    )
+    records = list(rows)
+    found = {}
     for name in columns:
-        values = [value for value in found[name] if value is not None and value == value]
-        if values and all(isinstance(v, int) and not isinstance(v, bool) for v in values):
-            found[name] = found[name].astype("Int64")
-    return harmless(found)
+        values = [record.get(name) for record in records]
+        known = [value for value in values if value is not None]
+        whole = known and all(isinstance(v, int) and not isinstance(v, bool) for v in known)
+        found[name] = pd.Series(values, dtype="Int64" if whole else "object")
+    return harmless(pd.DataFrame(found, columns=[*columns]))
 
 
 def harmless(found: pandas.DataFrame) -> pandas.DataFrame:

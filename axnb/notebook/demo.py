@@ -6,23 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from axnb.errors import AxnbError
 from axnb.notebook.runner import run_notebook
+from axnb.notebook.shipped import shipped
 from axnb.notebook.workspace import open_triage
 from axnb.report.terminal import render_triage
-
-_PACKAGE = Path(__file__).resolve().parent.parent
-
-
-def shipped(folder: str, name: str) -> Path:
-    """A file of `notebooks/` or `sample_data/`: in the wheel inside the package, else beside it."""
-    for root in (_PACKAGE, _PACKAGE.parent):
-        path = root / folder / name
-        if path.exists():
-            # A short path is what a person pastes.
-            here = Path.cwd()
-            return path.relative_to(here) if path.is_relative_to(here) else path
-    raise AxnbError(f"{folder}/{name} is missing from this installation.")
 
 
 def run_demo(out: Path, write: Callable[[str], Any]) -> None:
@@ -32,19 +19,15 @@ def run_demo(out: Path, write: Callable[[str], Any]) -> None:
     work = open_triage(str(log), settings=str(settings))
     write(render_triage(work.triage))
     work.case.close()
-    name = "01_triage.ipynb"
-    run_notebook(
-        shipped("notebooks", name),
-        out / name,
-        {"source": str(log), "settings": str(settings), "out": str(out)},
-    )
-    if not (out / "result.json").exists():
-        raise AxnbError(f"the notebook ran and left no result in {out}.")
+    notebook = shipped("notebooks", "01_triage.ipynb")
+    run_notebook(notebook, {"source": str(log), "settings": str(settings), "out": str(out)})
     write("")
     write(f"In {out}:")
     write("  report.html       the triage for a reader without axnb; open it in a browser")
     write("  result.json       the same for a program (axnb.result/1)")
-    write(f"  {name}   the notebook as it ran, with its tables")
+    write("  junit.xml         the same for a CI server")
+    write("  report.md         the same for a ticket")
+    write(f"  {notebook.name}   the notebook as it ran, with its tables")
     write("")
     write("Try next:")
     write(f"  axnb triage {log} --ax-version v0.2.3     what an upgrade would do to this log")

@@ -1,116 +1,163 @@
-"""Run a notebook through papermill, in this process: written aside, then renamed into place."""
+"""Run a notebook without a person: staged in the result folder, published when it has ended."""
 
 from __future__ import annotations
 
 import json
-import logging
-import os
-import sys
+import shutil
 import tempfile
-import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from axnb.errors import AxnbError, UsageError
-from axnb.notebook.parameters import refuse_secrets
-from axnb.result import to_json
+from axnb.errors import AxnbError, NotebookError, UsageError
+from axnb.notebook.execution import Limit, execute, noticed_signals
+from axnb.notebook.kernel import Kernel
+from axnb.notebook.parameters import declared, read_values, refuse_secrets
+from axnb.notebook.staging import publish, staging
+from axnb.result import EXIT_CODES, SIGNS, Verdict, to_json, write_file
+from axnb.settings import SCRATCH_VARIABLE, STAGE_VARIABLE, Settings
 
-#: Seconds that one cell may take.
-CELL_TIMEOUT = 3600
+#: Seconds that a run may take where nothing else is asked for.
+TIMEOUT = 3600
 
 
-def run_notebook(notebook: Path, output: Path, parameters: Mapping[str, Any]) -> bool:
-    """Execute `notebook` with `parameters` and write it to `output`.
+@dataclass(frozen=True)
+class Run:
+    """A run that has ended: what its result says, and where it is."""
 
-    Returns whether all cells ran; False if one raised, as the last one does for a verdict that is
-    not ok. Raises UsageError for a parameter that the notebook does not declare, AxnbError if it
-    could not be run or written.
+    folder: Path
+    files: tuple[str, ...]
+    verdict: Verdict
+    #: Was `accept_inconclusive` set, and is that the verdict?
+    accepted: bool
+
+    @property
+    def exit_code(self) -> int:
+        """What a process returns for it."""
+        return 0 if self.accepted else EXIT_CODES[self.verdict]
+
+    @property
+    def sentence(self) -> str:
+        """The verdict, and where the result is."""
+        verdict = f"{self.verdict}, which is accepted" if self.accepted else self.verdict
+        files = ", ".join(self.files)
+        return f"{SIGNS[self.verdict]} {verdict}: the result is in {self.folder} ({files})."
+
+
+def run_notebook(
+    notebook: Path,
+    given: Mapping[str, Any],
+    timeout: float = TIMEOUT,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Run:
+    """Run a notebook with parameters, as texts or as values of the declared types.
+
+    The result folder is the parameter `out`. Raises UsageError before anything runs for a
+    parameter that is not declared or does not fit, or if `out` is missing; the error of axnb that
+    a cell raised; NotebookError if the notebook did not come to its end in `timeout` seconds;
+    AxnbError if the folder is in use or cannot be written. Then the folder is as it was before.
     """
-    import papermill
-    from papermill.exceptions import PapermillExecutionError
+    limit = Limit(timeout)
+    refuse_secrets(given)
+    with ExitStack() as stack:
+        events = stack.enter_context(noticed_signals())
+        private = stack.enter_context(_private_folder())
+        plain = _copy(notebook, private)
+        chosen = _chosen(plain, notebook.name, given)
+        folder = Path(chosen["out"])
+        scratch = stack.enter_context(_private_folder(_scratch(chosen)))
+        stage = stack.enter_context(staging(folder))
+        tell(f"{notebook} runs; its result goes to {folder}.")
+        output = private / "out.ipynb"
+        kernel = Kernel(private, _environment(stage, scratch))
+        values = {name: value for name, value in chosen.items() if name in given}
+        execute(plain, output, values, kernel, events, limit)
+        verdict = _verdict(stage)
+        _stage_notebook(output, stage / notebook.name, folder / notebook.name)
+        files = publish(stage, folder)
+    accepted = verdict == "inconclusive" and chosen.get("accept_inconclusive") is True
+    return Run(folder, files, verdict, accepted)
 
-    refuse_secrets(parameters)
-    logging.getLogger("papermill").setLevel(logging.WARNING)
+
+def _chosen(plain: Path, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of each parameter: the given one, or else the default."""
+    known = declared(plain, name)
+    chosen = {key: parameter.default for key, parameter in known.items()}
+    chosen |= read_values(known, given, name)
+    if "out" not in known:
+        raise UsageError(f"{name} has no parameter out, which names the result folder.")
+    if not chosen["out"]:
+        raise UsageError("say where the result goes: --out DIR.")
+    return chosen
+
+
+def _scratch(chosen: Mapping[str, Any]) -> Path | None:
+    """Where the settings of the run put private copies."""
+    settings = chosen.get("settings")
+    return Settings.read(Path(settings) if settings else None).scratch
+
+
+@contextmanager
+def _private_folder(parent: Path | None = None) -> Iterator[Path]:
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix="axnb-notebook-", dir=parent))
     except OSError as err:
-        raise AxnbError(f"{output.parent} cannot be made: {err.strerror}.") from err
-    with tempfile.TemporaryDirectory(prefix="axnb-notebook-") as folder:
-        # Papermill puts paths through str.format, so they must hold no braces.
-        plain, aside = Path(folder, "in.ipynb"), Path(folder, "out.ipynb")
-        try:
-            plain.write_bytes(notebook.read_bytes())
-        except OSError as err:
-            raise AxnbError(f"{notebook} cannot be read: {err.strerror}.") from err
-        _refuse_undeclared(plain, notebook.name, parameters)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                papermill.execute_notebook(
-                    str(plain),
-                    str(aside),
-                    parameters=dict(parameters),
-                    progress_bar=False,
-                    log_output=False,
-                    execution_timeout=CELL_TIMEOUT,
-                    cwd=os.getcwd(),
-                    **_private_kernel(Path(folder)),
-                )
-            finished = True
-        except PapermillExecutionError:
-            finished = False
-        except Exception as err:
-            raise AxnbError(f"{notebook.name} could not be run: {type(err).__name__}.") from err
-        _move(aside, output)
-    return finished
-
-
-def _refuse_undeclared(plain: Path, name: str, parameters: Mapping[str, Any]) -> None:
-    """An undeclared name would be executed as code."""
-    import papermill
-
-    declared = papermill.inspect_notebook(str(plain))
-    if unknown := sorted(parameters.keys() - declared.keys()):
-        raise UsageError(
-            f"{name} has no parameter {unknown[0]!r:.40}; it has {', '.join(declared)}."
-        )
-
-
-def _private_kernel(folder: Path) -> dict[str, Any]:
-    """A kernel talks TCP in clear by default; a socket in a private folder is nobody else's."""
-    if sys.platform == "win32":
-        return {}
-    from jupyter_client.manager import AsyncKernelManager
-
-    class PrivateKernelManager(AsyncKernelManager):
-        def __init__(self, **kwargs: Any) -> None:
-            super().__init__(**kwargs)
-            self.transport = "ipc"
-            self.ip = str(folder / "kernel")
-
-    return {"kernel_manager_class": PrivateKernelManager}
-
-
-def _move(aside: Path, output: Path) -> None:
-    """Put the executed notebook in place: copied beside it, to the disk, then renamed."""
-    beside = output.with_name(f".{output.name}.{os.getpid()}")
+        raise AxnbError(f"no folder for temporary files can be made: {err.strerror}.") from err
     try:
-        with beside.open("w", encoding="utf-8") as file:
-            file.write(_without_paths(aside.read_text(encoding="utf-8")))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, output)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _environment(stage: Path, scratch: Path) -> dict[str, str]:
+    """What the kernel is told: where a result goes, and what is gone with the run."""
+    own = {STAGE_VARIABLE: str(stage), SCRATCH_VARIABLE: str(scratch)}
+    return {
+        **Settings().environment,
+        **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch)),
+        **own,
+    }
+
+
+def _copy(notebook: Path, private: Path) -> Path:
+    """A copy of the notebook that nobody changes while it is checked and run."""
+    plain = private / "in.ipynb"
+    try:
+        plain.write_bytes(notebook.read_bytes())
     except OSError as err:
-        beside.unlink(missing_ok=True)
-        raise AxnbError(f"{output} cannot be written: {err.strerror}.") from err
+        raise AxnbError(f"{notebook} cannot be read: {err.strerror}.") from err
+    return plain
 
 
-def _without_paths(text: str) -> str:
-    """The notebook without the folders of this machine, which papermill writes into it."""
-    notebook = json.loads(text)
+def _verdict(stage: Path) -> Verdict:
+    """The verdict of the result, which is in the file and not in the text of a cell."""
+    try:
+        result = json.loads((stage / "result.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise NotebookError("nothing was written: the notebook has left no result.") from None
+    except (OSError, ValueError) as err:
+        raise NotebookError("nothing was written: the result cannot be read.") from err
+    for verdict in EXIT_CODES:
+        if isinstance(result, dict) and result.get("verdict") == verdict:
+            return verdict
+    raise NotebookError("nothing was written: the result has no verdict.")
+
+
+def _stage_notebook(output: Path, staged: Path, called: Path) -> None:
+    """The notebook as it ran, without the folders of this machine and papermill's warnings."""
+    try:
+        notebook = json.loads(output.read_text(encoding="utf-8"))
+    except OSError as err:
+        raise AxnbError(f"the notebook cannot be read: {err.strerror}.") from err
     about = notebook["metadata"].get("papermill", {})
-    for name in ("input_path", "output_path"):
-        if about.get(name):
-            about[name] = Path(about[name]).name
-    return to_json(notebook, indent=1) + "\n"
+    about.update(input_path=called.name, output_path=called.name)
+    # They stand in a cell of their own, as they were given.
+    about.pop("parameters", None)
+    notebook["cells"] = [
+        cell
+        for cell in notebook["cells"]
+        if "papermill-error-cell-tag" not in cell["metadata"].get("tags", ())
+    ]
+    write_file(staged, to_json(notebook, indent=1) + "\n", called=called)

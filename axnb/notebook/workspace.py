@@ -1,123 +1,121 @@
-"""What the cells of `01_triage.ipynb` call: one call a cell, an answer and a table each."""
+"""What the cells of `01_triage.ipynb` call: one call a cell, each with an answer of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from axnb.ax.behaviour import Harness
 from axnb.case.case import Case
-from axnb.errors import VerdictError
+from axnb.errors import AxnbError, UsageError, VerdictError
 from axnb.evidence.load import LoadOptions
-from axnb.loading import load
+from axnb.lab.choice import ChoiceView
+from axnb.lab.conversations import ConversationsView
+from axnb.lab.desk import Desk
+from axnb.lab.findings import FindingsView
+from axnb.lab.progress import shown_progress
+from axnb.lab.summary import SummaryView
+from axnb.lab.tables import TablesView
+from axnb.lab.timeline import TimelineView
+from axnb.loading import load, load_witnesses
 from axnb.notebook.parameters import check_types, refuse_secrets
 from axnb.report.folder import write_folder
-from axnb.report.tables import frame
-from axnb.report.terminal import render_triage
 from axnb.report.triage_result import Asked, triage_result
 from axnb.result import EXIT_CODES, Result
 from axnb.settings import Settings
-from axnb.text import safe
-from axnb.triaging import Question, Triage, UnresolvedCall, triage
+from axnb.triaging import Expectation, Question, Triage, triage
 
-if TYPE_CHECKING:
-    import pandas
+Progress = Callable[[str], None]
+
+#: How an entry of the parameter `beside` says what it is; any other is a log.
+_WITNESSES = ("client", "server-log")
 
 
-@dataclass(frozen=True)
 class TriageWorkspace:
-    """A triaged case, as tables for a notebook."""
+    """A triaged case, and what each cell of the notebook shows of it."""
 
-    case: Case
-    triage: Triage
-    chosen: dict[str, Any]
-    asked: Asked
+    def __init__(self, chosen: dict[str, Any], progress: Progress) -> None:
+        self._chosen = chosen
+        opened = _Opened.open(chosen, progress)
+        self._desk = Desk(opened.case, opened.triage, opened.result)
+        self._choice = ChoiceView(self._desk, chosen, self._save(), self._open_anew)
+        self._summary = SummaryView(self._desk)
+        self._conversations = ConversationsView(self._desk)
+        self._timeline = TimelineView(self._desk)
+        self._findings = FindingsView(self._desk)
+        self._tables = TablesView(self._desk)
 
-    def parameters(self) -> pandas.DataFrame:
-        """What was chosen, a row each."""
-        import pandas as pd
+    @property
+    def case(self) -> Case:
+        """The case: `work.case.frame("select …")` gives a DataFrame of any query."""
+        return self._desk.case
 
-        shown = [(name, _shown(value)) for name, value in self.chosen.items()]
-        return pd.DataFrame(shown, columns=["parameter", "value"]).set_index("parameter")
+    @property
+    def triage(self) -> Triage:
+        """The triage."""
+        return self._desk.triage
 
-    def summary(self) -> None:
-        """Print the triage as the command line does."""
-        print(render_triage(self.triage))
-
-    def conversations(self) -> pandas.DataFrame:
-        """One row a conversation that needs attention; all of them if none does."""
-        found = frame(self.triage)
-        needing = found[found.action != "nothing"]
-        shown = needing if len(needing) else found
-        return _safe(shown.drop(columns="source").reset_index(drop=True))
-
-    def unresolved_calls(self) -> pandas.DataFrame:
-        """Calls whose outcome the log does not tell, with the id to read them back by."""
-        import pandas as pd
-
-        columns = ["conversation_id", *UnresolvedCall.__dataclass_fields__]
-        rows = [
-            {"conversation_id": c.conversation_id, **call.as_dict()}
-            for c in self.triage.conversations
-            for call in c.unresolved
-        ]
-        return _safe(pd.DataFrame(rows, columns=columns).astype({"step": "Int64"}))
-
-    def findings(self) -> pandas.DataFrame:
-        """What was found, a row each."""
-        import pandas as pd
-
-        rows = [
-            (f.id, f.name, f.severity, f.conversation_id, f.step, f.sentence)
-            for f in self.triage.findings
-        ]
-        columns = ["id", "name", "severity", "conversation_id", "step", "sentence"]
-        return _safe(pd.DataFrame(rows, columns=columns).astype({"step": "Int64"}))
-
-    def sources(self) -> pandas.DataFrame:
-        """What was read, with its custody."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            [
-                {
-                    "source": s.name,
-                    "generations": " ".join(s.generations),
-                    "read": s.read,
-                    "parsed": s.parsed,
-                    "rejected": s.rejected,
-                    "custody": s.custody.get("sha256") or s.custody.get("lsn"),
-                }
-                for s in self.triage.sources
-            ]
-        )
-
+    @property
     def result(self) -> Result:
         """The triage in the form of a result."""
-        return triage_result(self.case, self.triage, self.asked)
+        return self._desk.result
 
-    def save(self) -> str:
-        """Write `result.json` and `report.html` into the result folder, and say where it is."""
-        if not self.chosen["out"]:
-            return "Nothing was written: the parameter out names no folder."
-        folder = Path(self.chosen["out"])
-        result = self.result()
-        write_folder(result, folder)
-        return f"The result is in {folder}."
+    def choice(self) -> ChoiceView:
+        """What was chosen and read; with a person, a place to choose anew."""
+        return self._choice
+
+    def summary(self) -> SummaryView:
+        """The verdict, and how far it reaches."""
+        return self._summary
+
+    def conversations(self) -> ConversationsView:
+        """Which conversations need attention, and which calls must be read back."""
+        return self._conversations
+
+    def timeline(self) -> TimelineView:
+        """One conversation, row by row."""
+        return self._timeline
+
+    def findings(self) -> FindingsView:
+        """What was found."""
+        return self._findings
+
+    def tables(self) -> TablesView:
+        """Rows, comparisons and SQL."""
+        return self._tables
 
     def finish(self) -> str:
         """Say the verdict; raise VerdictError on failed, and on inconclusive unless accepted."""
         verdict = self.triage.verdict
-        accepted = verdict == "inconclusive" and self.chosen["accept_inconclusive"]
+        accepted = verdict == "inconclusive" and self._chosen["accept_inconclusive"]
         if verdict == "ok" or accepted:
             return f"The verdict is {verdict}."
         raise VerdictError(f"the verdict is {verdict}.", EXIT_CODES[verdict])
 
+    def _save(self) -> str:
+        """Write the result folder, and say where it is."""
+        if not self._chosen["out"]:
+            return "Nothing was written: the parameter out names no folder."
+        folder = Path(self._chosen["out"])
+        write_folder(self.result, folder, self.case.settings.environment)
+        return f"The result is in {folder}."
+
+    def _open_anew(self, values: Mapping[str, Any], progress: Progress) -> str:
+        """Open what a person chose, and let it take the place of what was open."""
+        chosen = {**self._chosen, **values}
+        _check(chosen)
+        opened = _Opened.open(chosen, progress)
+        self._chosen.update(chosen)
+        self._desk.replace(opened.case, opened.triage, opened.result)
+        return self._save()
+
 
 def open_triage(
     source: str,
+    beside: Sequence[str] = (),
+    expect_last: Sequence[str] = (),
     out: str = "",
     ax_version: str = "",
     harnesses: Sequence[str] = (),
@@ -126,9 +124,14 @@ def open_triage(
     settings: str = "",
     accept_inconclusive: bool = False,
 ) -> TriageWorkspace:
-    """Load a log and triage it. Raises UsageError for a value that cannot be meant."""
+    """Load a log with what stands beside it, triage it, and write the result.
+
+    Raises UsageError for a value that cannot be meant, SourceError if the log cannot be read.
+    """
     chosen = {
         "source": source,
+        "beside": beside,
+        "expect_last": expect_last,
         "out": out,
         "ax_version": ax_version,
         "harnesses": harnesses,
@@ -137,27 +140,82 @@ def open_triage(
         "settings": settings,
         "accept_inconclusive": accept_inconclusive,
     }
+    _check(chosen)
+    with shown_progress() as progress:
+        return TriageWorkspace(chosen, progress)
+
+
+def _check(chosen: Mapping[str, Any]) -> None:
     refuse_secrets(chosen)
-    check_types(chosen)
-    only = (conversation,) if conversation else ()
-    where = Path(settings) if settings else None
-    asked = Asked.now(
-        ax_version, harnesses, only, settings=where, accept_inconclusive=accept_inconclusive
+    check_types(chosen, open_triage)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A case that was loaded and triaged."""
+
+    case: Case
+    triage: Triage
+    result: Result
+
+    @classmethod
+    def open(cls, chosen: Mapping[str, Any], progress: Progress) -> _Opened:
+        where = Path(chosen["settings"]) if chosen["settings"] else None
+        only = (chosen["conversation"],) if chosen["conversation"] else ()
+        asked = Asked.now(
+            chosen["ax_version"],
+            chosen["harnesses"],
+            only,
+            chosen["expect_last"],
+            where,
+            accept_inconclusive=chosen["accept_inconclusive"],
+        )
+        case = Case(chosen["case"] or None, Settings.read(where))
+        try:
+            answer = _ask(case, chosen, only, progress)
+            return cls(case, answer, triage_result(case, answer, asked))
+        except KeyboardInterrupt:
+            case.close()
+            raise AxnbError("stopped; nothing was changed.") from None
+        except BaseException:
+            case.close()
+            raise
+
+
+def _ask(case: Case, chosen: Mapping[str, Any], only: Sequence[str], progress: Progress) -> Triage:
+    logs, witnesses = _beside(chosen["beside"])
+    read = only[0] if only and case.path is None else None
+    sources = [chosen["source"]] if chosen["source"] else []
+    loaded = load(
+        case,
+        [*sources, *logs],
+        LoadOptions(conversation=read),
+        lambda rows: progress(f"read {rows:,} rows"),
     )
-    opened = Case(case or None, Settings.read(where))
-    read = conversation if conversation and not case else None
-    loaded = load(opened, [source] if source else [], LoadOptions(conversation=read))
-    named = tuple(Harness.parse(text) for text in harnesses) or loaded.harnesses
-    answer = triage(opened, Question(ax_version or None, named), only)
-    return TriageWorkspace(opened, answer, chosen, asked)
+    skipped = loaded.skipped + load_witnesses(
+        case,
+        [p for kind, p in witnesses if kind == "client"],
+        [p for kind, p in witnesses if kind == "server-log"],
+    )
+    progress("looking for findings …")
+    named = tuple(Harness.parse(text) for text in chosen["harnesses"]) or loaded.harnesses
+    expected = tuple(Expectation.parse(text, only) for text in chosen["expect_last"])
+    question = Question(chosen["ax_version"] or None, named, expected)
+    return triage(case, question, only, skipped)
 
 
-def _safe(table: pandas.DataFrame) -> pandas.DataFrame:
-    """A table in which no text of a stranger moves a cursor or hides a letter."""
-    return table.map(lambda value: safe(value) if isinstance(value, str) else value)
+def _beside(entries: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """What stands beside the log: other logs, and witnesses with their kind.
 
-
-def _shown(value: Any) -> str:
-    if isinstance(value, (list, tuple)):
-        return safe(", ".join(map(str, value))) or "–"
-    return "–" if value == "" else safe(str(value))
+    Raises UsageError for an empty entry.
+    """
+    logs, witnesses = [], []
+    for entry in entries:
+        kind, separator, path = entry.partition("=")
+        if separator and kind in _WITNESSES:
+            witnesses.append((kind, path))
+        elif entry:
+            logs.append(entry)
+        else:
+            raise UsageError("the parameter beside has an empty entry.")
+    return logs, witnesses

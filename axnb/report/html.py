@@ -39,7 +39,7 @@ def render_report(result: Result) -> str:
     looked = view(result)
     drawn = charts.lines(result.lanes)
     return (
-        environment()
+        environment("axnb.report")
         .get_template("report.html.j2")
         .render(
             view=looked,
