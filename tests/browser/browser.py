@@ -138,10 +138,12 @@ def watched_page(browser: Browser, **options: Any) -> Iterator[Page]:
     watch = Watch(context)
     try:
         yield context.new_page()
+        context.cookies()  # its answer comes after all events that are on their way
         complaints = watch.complaints()
     finally:
         context.close()
-    assert complaints == []
+    if complaints:
+        raise AssertionError("\n".join(["the page", *complaints]))
 
 
 # --- what to look at -----------------------------------------------------------------------------

@@ -175,8 +175,8 @@ class Notebook:
         self.wait_until_idle()
         counts = self.execution_counts()
         reached = [count for count in counts if count is not None]
-        assert reached == list(range(1, len(reached) + 1))
-        assert not finished or len(reached) == len(counts)
+        if reached != list(range(1, len(reached) + 1)) or (finished and None in counts):
+            raise AssertionError(f"not all cells ran, once and in their order: {counts}")
         return finished
 
     def wait_until_idle(self) -> None:
@@ -201,7 +201,7 @@ class Notebook:
     def save(self) -> nbformat.NotebookNode:
         """Save it; the file as it is then."""
         self.command("docmanager:save")
-        assert self.page.evaluate(f"{_PANEL}.context.model.dirty") is False
+        self.page.wait_for_function(f"!{_PANEL}.context.model.dirty")
         return nbformat.read(self.lab.root / self.name, as_version=4)
 
     def shut_down(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from axnb.notebook.workspace import open_triage
-from axnb.testing.hostile import hostile_log, hostile_texts
+from axnb.testing.hostile import Texts, hostile_log, hostile_texts
 from axnb.testing.logs import LogBuilder, answer, call, say
 from tests.browser.jupyterlab import REPOSITORY
 
@@ -40,7 +40,7 @@ def _empty(folder: Path) -> Path:
 
 
 def _named(folder: Path) -> Path:
-    """Hostile names, and wounds that make the report name them."""
+    """Names that are markup, the file's too, and wounds that make the report tell them."""
     log = LogBuilder("G8")
     for name in _NAMES:
         log.interrupted(name, name, call(name, {name: name, "idempotency_key": name}, name))
@@ -48,9 +48,17 @@ def _named(folder: Path) -> Path:
 
 
 def _hostile(folder: Path) -> Path:
-    """Every hostile text in every place."""
-    path = folder / "hostile.sqlite"
-    return hostile_log(hostile_texts()).write_sqlite(path, keyed=False, typed=False)
+    """Two hostile texts of each kind, in every place."""
+    return _written(folder, {kind: texts[:2] for kind, texts in hostile_texts().items()})
+
+
+def _all_hostile(folder: Path) -> Path:
+    """All hostile texts, in every place: a long report."""
+    return _written(folder, hostile_texts())
+
+
+def _written(folder: Path, texts: Texts) -> Path:
+    return hostile_log(texts).write_sqlite(folder / "hostile.sqlite", keyed=False, typed=False)
 
 
 LOGS: dict[str, Callable[[Path], Path]] = {
@@ -59,6 +67,7 @@ LOGS: dict[str, Callable[[Path], Path]] = {
     "empty": _empty,
     "named": _named,
     "hostile": _hostile,
+    "all-hostile": _all_hostile,
 }
 
 
