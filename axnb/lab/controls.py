@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 PAGE = 25
 MOST_CHOICES = 50
 
-_FIELD = {"description_width": "initial"}
+#: A label is as wide as its words.
+FIELD = {"description_width": "initial"}
 
 
 def text(label: str, value: str = "", hint: str = "", width: str = "18rem") -> widgets.Text:
@@ -29,7 +30,7 @@ def text(label: str, value: str = "", hint: str = "", width: str = "18rem") -> w
         placeholder=hint,
         continuous_update=False,
         layout=layout,
-        style=_FIELD,
+        style=FIELD,
     )
 
 
@@ -40,7 +41,7 @@ def choice(
     first = options[0][1] if value is None and options else value
     layout = widgets.Layout(width=width)
     return widgets.Dropdown(
-        options=options, value=first, description=label, layout=layout, style=_FIELD
+        options=options, value=first, description=label, layout=layout, style=FIELD
     )
 
 

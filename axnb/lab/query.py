@@ -34,6 +34,7 @@ class QueryBox:
             _FIRST,
             description="SQL",
             continuous_update=True,
+            style=controls.FIELD,
             layout=widgets.Layout(width="100%", max_width="72rem", height="6rem"),
         )
         run = controls.button("Run", "Run the query on the case, read-only")

@@ -41,9 +41,7 @@ class RowsBrowser:
         self._source = controls.choice("Source", self._sources())
         self._fields = {
             "within": controls.text("Id contains"),
-            "state": controls.choice(
-                "State", [("all", None)] + [(w, n) for n, w in _STATES.items()]
-            ),
+            "state": controls.choice("State", [(word, n) for n, word in _STATES.items()]),
             "kind": controls.choice("Kind", [("all", "")] + [(kind, kind) for kind in _KINDS]),
             "tool": controls.text("Tool contains", width="14rem"),
             "lowest": controls.text("From step", width="9rem"),
@@ -116,6 +114,6 @@ class RowsBrowser:
         rows = [[record[name] for name in _FIELDS] for record in found]
         pieces = [fragments.sentence("No row fits.")]
         if rows:
-            pieces = [fragments.table("Rows, without what they say", _COLUMNS, rows)]
+            pieces = [fragments.table("Rows of the log; what they say stays hidden", _COLUMNS, rows)]
         self._table.value = fragments.page(*pieces)
         self._pager.show(min(self._total, MOST_COUNTED), is_all=is_all)

@@ -40,7 +40,7 @@ class TriageWorkspace:
         self._chosen = chosen
         opened = _Opened.open(chosen, progress)
         self._desk = Desk(opened.case, opened.triage, opened.result)
-        self._choice = ChoiceView(self._desk, chosen, self._save(), self._open_anew)
+        self._choice = ChoiceView(self._desk, chosen, self.save(), self._open_anew)
         self._summary = SummaryView(self._desk)
         self._conversations = ConversationsView(self._desk)
         self._timeline = TimelineView(self._desk)
@@ -94,7 +94,7 @@ class TriageWorkspace:
             return f"The verdict is {verdict}."
         raise VerdictError(f"the verdict is {verdict}.", EXIT_CODES[verdict])
 
-    def _save(self) -> str:
+    def save(self) -> str:
         """Write the result folder, and say where it is."""
         if not self._chosen["out"]:
             return "Nothing was written: the parameter out names no folder."
@@ -109,14 +109,14 @@ class TriageWorkspace:
         opened = _Opened.open(chosen, progress)
         self._chosen.update(chosen)
         self._desk.replace(opened.case, opened.triage, opened.result)
-        return self._save()
+        return self.save()
 
 
 def open_triage(
     source: str,
+    out: str = "",
     beside: Sequence[str] = (),
     expect_last: Sequence[str] = (),
-    out: str = "",
     ax_version: str = "",
     harnesses: Sequence[str] = (),
     conversation: str = "",
@@ -130,9 +130,9 @@ def open_triage(
     """
     chosen = {
         "source": source,
+        "out": out,
         "beside": beside,
         "expect_last": expect_last,
-        "out": out,
         "ax_version": ax_version,
         "harnesses": harnesses,
         "conversation": conversation,
