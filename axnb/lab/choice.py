@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axnb.ax.versions import GENERATIONS
@@ -21,8 +22,9 @@ Opener = Callable[[Mapping[str, Any], Callable[[str], None]], str]
 
 _PARAMETERS = (Column("parameter"), Column("value", "id"))
 _SOURCES = (
-    *(Column("source"), Column("kind"), Column("generations"), Column("read", "number")),
-    *(Column("parsed", "number"), Column("rejected", "number"), Column("custody", "id")),
+    *(Column("source"), Column("file", "id"), Column("kind"), Column("generations")),
+    *(Column("read", "number"), Column("parsed", "number"), Column("rejected", "number")),
+    Column("custody", "id"),
 )
 
 
@@ -53,7 +55,8 @@ class ChoiceView(View):
     def _sources(self) -> list[str]:
         told = [
             [
-                *(source.name, source.kind, " ".join(source.generations)),
+                *(source.name, Path(source.locator).name, source.kind),
+                " ".join(source.generations),
                 *(f"{source.read:,}", f"{source.parsed:,}", f"{source.rejected:,}"),
                 _custody(source.custody),
             ]

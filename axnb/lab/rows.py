@@ -114,6 +114,7 @@ class RowsBrowser:
         rows = [[record[name] for name in _FIELDS] for record in found]
         pieces = [fragments.sentence("No row fits.")]
         if rows:
-            pieces = [fragments.table("Rows of the log; what they say stays hidden", _COLUMNS, rows)]
+            caption = "Rows of the log; what they say stays hidden"
+            pieces = [fragments.table(caption, _COLUMNS, rows)]
         self._table.value = fragments.page(*pieces)
         self._pager.show(min(self._total, MOST_COUNTED), is_all=is_all)

@@ -32,6 +32,9 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 NO_BROWSER = "no Chromium: `make browser` installs one, AXNB_CHROMIUM names one"
 
+#: Milliseconds within which a widget answers on a slow machine.
+OUTPUT_TIMEOUT = 30_000
+
 _FLAGS = (
     "--no-sandbox",
     "--disable-gpu",

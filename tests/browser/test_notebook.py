@@ -74,7 +74,6 @@ def test_no_widget_is_dead(notebook: Notebook) -> None:
     assert [sign for sign in DEAD_WIDGETS if sign in text] == []
 
 
-@pytest.mark.xfail(reason="a table of many columns scrolls where the keyboard does not reach")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_in_our_outputs(theme: str, notebook: Notebook) -> None:
     notebook.use_theme(theme)
