@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urldefrag, urlsplit
 
 if TYPE_CHECKING:
@@ -46,6 +46,10 @@ _FLAGS = (
     # Whatever asks for another machine gets no answer, and is still seen to have asked.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
+
+Theme = Literal["light", "dark"]
+
+THEMES: tuple[Theme, ...] = ("light", "dark")
 
 #: Rules of WCAG 2 at the levels A and AA.
 _AXE_OPTIONS = {

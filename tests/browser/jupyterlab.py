@@ -1,10 +1,11 @@
 """A real JupyterLab, and a notebook that is open in it.
 
 with JupyterLab() as lab, watched_page(browser) as page:
-    lab.add(REPOSITORY / "notebooks" / "01_triage.ipynb")
-    notebook = Notebook.open(page, lab, "01_triage.ipynb")
-    notebook.run_all()
-    print(notebook.output(2))
+    name = lab.add(REPOSITORY / "notebooks" / "01_triage.ipynb", ax_version="G8")
+    with Notebook.open(page, lab, name) as notebook:
+        notebook.run_all()
+        notebook.cell(4).get_by_role("button", name="Show").click()
+        expect(notebook.cell(4).get_by_text("turn 1")).to_be_visible()
 
 Nothing here waits for time to pass: JupyterLab's own promises, its server's word on the kernel,
 or Playwright's locators say when a thing has happened.
@@ -14,21 +15,23 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from urllib.error import URLError
 from urllib.parse import quote
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import nbformat
 
-from tests.browser.browser import picture
+from tests.browser.browser import Theme, picture
 from tests.servers import Server
 
 if TYPE_CHECKING:
@@ -80,12 +83,20 @@ class JupyterLab(Server):
 
     def kernels(self) -> list[dict[str, Any]]:
         """The kernels that run."""
-        found: list[dict[str, Any]] = self._get("api/kernels")
+        found: list[dict[str, Any]] = self._ask("api/kernels")
         return found
 
-    def _get(self, path: str) -> Any:
-        with urlopen(f"{self.url}/{path}?token={self.token}", timeout=10) as response:
-            return json.load(response)
+    def end_kernel(self, notebook: str) -> None:
+        """End the kernel of a notebook."""
+        for session in self._ask("api/sessions"):
+            if session["path"] == notebook:
+                self._ask(f"api/sessions/{session['id']}", "DELETE")
+
+    def _ask(self, path: str, method: str = "GET") -> Any:
+        headers = {"Authorization": f"token {self.token}"}
+        request = Request(f"{self.url}/{path}", headers=headers, method=method)
+        with urlopen(request, timeout=10) as response:
+            return json.loads(response.read() or "null")
 
     def _prepare(self) -> None:
         shutil.copytree(REPOSITORY / "sample_data", self.root / "sample_data")
@@ -123,7 +134,7 @@ class JupyterLab(Server):
 
     def _answers(self) -> bool:
         try:
-            return "started" in self._get("api/status")
+            return "started" in self._ask("api/status")
         except (URLError, OSError, ValueError):
             return False
 
@@ -146,8 +157,9 @@ class Notebook:
     name: str
 
     @classmethod
-    def open(cls, page: Page, lab: JupyterLab, name: str) -> Notebook:
-        """Open a file of the root in a fresh workspace and wait for its kernel."""
+    @contextmanager
+    def open(cls, page: Page, lab: JupyterLab, name: str) -> Iterator[Notebook]:
+        """Open a file of the root in a fresh workspace; at the end leave it and end its kernel."""
         page.goto(f"{lab.url}/lab/tree/{quote(name)}?reset&token={lab.token}")
         page.wait_for_function(
             "name => window.jupyterapp?.shell.currentWidget?.context?.path === name", arg=name
@@ -161,7 +173,12 @@ class Notebook:
         }}""")
         notebook = cls(page, lab, name)
         notebook.wait_until_idle()
-        return notebook
+        try:
+            yield notebook
+        finally:
+            # A page that sees its kernel end has something to say about that.
+            page.goto("about:blank")
+            lab.end_kernel(name)
 
     # --- running ------------------------------------------------------------------------------
 
@@ -204,10 +221,6 @@ class Notebook:
         self.page.wait_for_function(f"!{_PANEL}.context.model.dirty")
         return nbformat.read(self.lab.root / self.name, as_version=4)
 
-    def shut_down(self) -> None:
-        """End the kernel, as a person does before leaving."""
-        self.page.evaluate(f"() => {_PANEL}.sessionContext.shutdown()")
-
     # --- looking ------------------------------------------------------------------------------
 
     @property
@@ -221,9 +234,15 @@ class Notebook:
 
     def output(self, number: int) -> str:
         """The outputs of a cell as a person reads them."""
-        return "\n".join(self.cell(number).locator(OUTPUTS).all_inner_texts())
+        texts = self.cell(number).locator(OUTPUTS).all_inner_texts()
+        return "\n".join(text.strip("\n") for text in texts)
 
-    def use_theme(self, theme: Literal["light", "dark"]) -> None:
+    @property
+    def dead_widgets(self) -> Locator:
+        """Outputs that say of a widget that it is not there; empty once all have come."""
+        return self.outputs.filter(has_text=DEAD_WIDGETS)
+
+    def use_theme(self, theme: Theme) -> None:
         """Wear the light or the dark theme."""
         self.page.emulate_media(color_scheme=theme)
         is_light = json.dumps(theme == "light")
@@ -238,7 +257,10 @@ class Notebook:
 
 
 #: Outputs: ours, where all around them is JupyterLab's.
-OUTPUTS = ".jp-OutputArea-output"
+OUTPUTS = ".jp-Cell-outputArea > .jp-OutputArea-child > .jp-OutputArea-output"
+
+#: What stands where a widget should be that is not there, or not yet.
+DEAD_WIDGETS = re.compile("Loading widget|Error (displaying|creating|loading) widget")
 
 _PANEL = "window.jupyterapp.shell.currentWidget"
 

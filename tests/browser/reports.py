@@ -48,8 +48,8 @@ def _named(folder: Path) -> Path:
 
 
 def _hostile(folder: Path) -> Path:
-    """Two hostile texts of each kind, in every place."""
-    return _written(folder, {kind: texts[:2] for kind, texts in hostile_texts().items()})
+    """A hostile text of each kind, in every place."""
+    return _written(folder, {kind: texts[:1] for kind, texts in hostile_texts().items()})
 
 
 def _all_hostile(folder: Path) -> Path:

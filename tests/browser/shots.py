@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tests.browser.browser import (
     NO_BROWSER,
+    THEMES,
     find_browser,
     picture,
     print_pdf,
@@ -26,13 +27,14 @@ from tests.browser.reports import build_report
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+NOTEBOOK = REPOSITORY / "notebooks" / "01_triage.ipynb"
 NARROW = 360
 
 
 def _report_shots(browser: Browser, folder: Path, scratch: Path) -> Iterator[Path]:
     with watched_page(browser) as page:
         page.goto(build_report("sample", scratch).as_uri())
-        for theme in ("light", "dark"):
+        for theme in THEMES:
             page.emulate_media(color_scheme=theme)
             picture(page, path := folder / f"report-{theme}.png")
             yield path
@@ -49,15 +51,13 @@ def _report_shots(browser: Browser, folder: Path, scratch: Path) -> Iterator[Pat
 
 def _notebook_shots(browser: Browser, folder: Path) -> Iterator[Path]:
     with JupyterLab() as lab, watched_page(browser) as page:
-        name = lab.add(
-            REPOSITORY / "notebooks" / "01_triage.ipynb", settings="sample_data/axnb.toml"
-        )
-        notebook = Notebook.open(page, lab, name)
-        notebook.run_all()
-        for theme in ("light", "dark"):
-            notebook.use_theme(theme)
-            notebook.picture(path := folder / f"notebook-{theme}.png")
-            yield path
+        name = lab.add(NOTEBOOK, settings="sample_data/axnb.toml")
+        with Notebook.open(page, lab, name) as notebook:
+            notebook.run_all()
+            for theme in THEMES:
+                notebook.use_theme(theme)
+                notebook.picture(path := folder / f"notebook-{theme}.png")
+                yield path
 
 
 def main(folder: Path) -> int:

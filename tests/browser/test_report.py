@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.browser.browser import axe_findings, print_pdf, printing
+from tests.browser.browser import THEMES, Theme, axe_findings, print_pdf, printing
 from tests.browser.reports import LOGS, build_report
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, ViewportSize
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 Open = Callable[[str], "Page"]
 
-NARROW = {"width": 360, "height": 800}
+NARROW: ViewportSize = {"width": 360, "height": 800}
 
 #: All but the longest, which takes axe too long.
 every_log = pytest.mark.parametrize("log", [name for name in LOGS if name != "all-hostile"])
@@ -54,8 +54,8 @@ def open_report(page: Page, report: Callable[[str], Path]) -> Open:
 
 
 @every_log
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing(log: str, theme: str, open_report: Open) -> None:
+@pytest.mark.parametrize("theme", THEMES)
+def test_axe_finds_nothing(log: str, theme: Theme, open_report: Open) -> None:
     page = open_report(log)
     page.emulate_media(color_scheme=theme)
     assert axe_findings(page) == []
@@ -69,13 +69,12 @@ def test_all_hostile_texts_are_only_shown(open_report: Open) -> None:
 def test_the_themes_differ(open_report: Open) -> None:
     page = open_report("sample")
     grounds = set()
-    for theme in ("light", "dark"):
+    for theme in THEMES:
         page.emulate_media(color_scheme=theme)
         grounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert len(grounds) == 2
 
 
-@pytest.mark.xfail(reason="tables of many columns are wider than a phone")
 @every_log
 def test_a_narrow_window_does_not_scroll_sideways(log: str, open_report: Open) -> None:
     page = open_report(log)
