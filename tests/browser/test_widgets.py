@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.browser import OUTPUT_TIMEOUT, watched_page
 from tests.browser.jupyterlab import REPOSITORY, JupyterLab, Notebook
@@ -29,11 +30,9 @@ def notebook(chromium: Browser, jupyterlab: JupyterLab) -> Iterator[Notebook]:
     All tests share it, so each puts its own fields in order before it looks.
     """
     name = jupyterlab.add(NOTEBOOK, "widgets.ipynb", settings="sample_data/axnb.toml", out="out")
-    with watched_page(chromium) as page:
-        opened = Notebook.open(page, jupyterlab, name)
+    with watched_page(chromium) as page, Notebook.open(page, jupyterlab, name) as opened:
         opened.run_all()
         yield opened
-        opened.shut_down()
 
 
 def _cell(notebook: Notebook, call: str) -> Locator:
@@ -43,8 +42,6 @@ def _cell(notebook: Notebook, call: str) -> Locator:
 
 
 def _expect(place: Locator, text: str | re.Pattern[str]) -> None:
-    from playwright.sync_api import expect
-
     expect(place).to_contain_text(text, timeout=OUTPUT_TIMEOUT)
 
 
@@ -171,6 +168,8 @@ def test_a_conversation_is_chosen_in_every_place(notebook: Notebook) -> None:
     _expect(timeline, "kill9-after-effect log, G6")
     _expect(timeline, "read order-4 back from charge_card; then unblock")
     _type(timeline.get_by_label("Find id"), "hello")
+    offered = timeline.get_by_label("Conversation").locator("option")
+    expect(offered.filter(has_text="awaiting")).to_have_count(0)
     timeline.get_by_label("Conversation").select_option("hello-world")
     _expect(timeline, "hello-world log, G6")
     findings = _cell(notebook, "findings")
@@ -190,7 +189,7 @@ def test_a_payload_is_hidden_until_it_is_asked_for_and_that_is_recorded(
     timeline = _cell(notebook, "timeline")
     timeline.get_by_label("Conversation").select_option("kill9-after-effect")
     _expect(timeline, "kill9-after-effect log, G6")
-    secret = "idempotency_key"
+    secret = '"idempotency_key"'
     reveal = timeline.get_by_role("button", name="Reveal")
     assert reveal.is_disabled()
     _choose(timeline.get_by_label("Payload", exact=True), "◆ call")
