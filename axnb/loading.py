@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,9 @@ class Loaded:
 
     #: Harnesses that an ax.yaml among them registers, the default first.
     harnesses: tuple[Harness, ...] = ()
-    #: Why a source could not be read, a sentence each.
+    #: Why a source could not be read, a sentence each: for whoever named it, and without the
+    #: folder, for a result.
+    told: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
 
 
@@ -45,16 +48,16 @@ def load(
     if not sources and not environment.get(DSN_VARIABLE):
         raise UsageError(f"name a log (a path or a DSN), or set {DSN_VARIABLE}.")
     located: list[Located] = [locate(text, environment) for text in sources or (DSN_VARIABLE,)]
-    errors: list[SourceError] = []
-    for found in located:
+    errors: list[tuple[SourceError, str]] = []
+    for one in located:
         try:
-            load_log(case, found.log, options, progress, after=_find)
+            load_log(case, one.log, options, progress, after=_find)
         except SourceError as err:
-            errors.append(err)
-    skipped = tuple(str(err) for err in errors)
+            errors.append((err, str(one.log)))
     if len(errors) == len(located):
-        raise errors[0] if len(errors) == 1 else SourceError(" ".join(skipped))
-    return Loaded(next((f.harnesses for f in located if f.harnesses), ()), skipped)
+        found = [err for err, _ in errors]
+        raise found[0] if len(found) == 1 else SourceError(" ".join(map(str, found)))
+    return Loaded(next((f.harnesses for f in located if f.harnesses), ()), *_skipped(errors))
 
 
 def look_closer(session: duckdb.DuckDBPyConnection, source: str) -> None:
@@ -89,13 +92,30 @@ def load_witnesses(
     case: Case,
     clients: Sequence[Path | str] = (),
     server_logs: Sequence[Path | str] = (),
-) -> tuple[str, ...]:
-    """Load client transcripts and server logs; why one could not be read, a sentence each."""
-    skipped = []
+) -> Loaded:
+    """Load client transcripts and server logs; one that cannot be read does not hide the others."""
+    errors = []
     named = [(CLIENT, path) for path in clients] + [(SERVER_LOG, path) for path in server_logs]
     for witness, path in named:
         try:
             load_witness(case, Path(path), witness)
         except SourceError as err:
-            skipped.append(str(err))
-    return tuple(skipped)
+            errors.append((err, str(path)))
+    return Loaded((), *_skipped(errors))
+
+
+def _skipped(errors: Sequence[tuple[SourceError, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What was wrong with which place: in full, and without the folder that it is in."""
+    told = tuple(str(err) for err, _ in errors)
+    return told, tuple(_without_folder(str(err), place) for err, place in errors)
+
+
+def _without_folder(sentence: str, place: str) -> str:
+    """A sentence about a file without the folder: the result of a triage does not tell where its
+    sources lie, and is the same for a copy that lies elsewhere."""
+    if "://" in place:
+        return sentence
+    for path in (os.path.realpath(place), place):
+        if name := os.path.basename(path):
+            sentence = sentence.replace(path, name)
+    return sentence

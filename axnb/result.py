@@ -11,13 +11,15 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
 from axnb.errors import AxnbError, SourceError
-from axnb.text import is_hidden, is_path
+from axnb.text import cut_middle, is_hidden, is_path, safe
 
 _SCHEMA = "axnb.result/1"
 
@@ -105,6 +107,7 @@ class Result:
     answer: Mapping[str, Any] = field(default_factory=dict)
     #: Who, where, when, versions, paths, durations: all that may differ between two runs.
     run: Mapping[str, Any] = field(default_factory=dict)
+    _digest_as_read: str = field(default="", init=False, repr=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """The result as JSON."""
@@ -131,27 +134,33 @@ class Result:
 
     @classmethod
     def read(cls, folder: Path) -> Result:
-        """Read `result.json` of a folder.
+        """Read `result.json` of a folder; keys that this version does not know are passed over.
 
-        Raises SourceError if there is none, or it is no result of this version.
+        Raises SourceError if there is none, or it is no result: `result.schema.json` says what is.
         """
         path = folder / "result.json"
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            found = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+            digest = _digest(found)
         except OSError as err:
             raise SourceError(f"{path} cannot be read: {err.strerror}.") from err
         except (ValueError, RecursionError) as err:
-            raise SourceError(f"{path} is no JSON.") from err
-        if not isinstance(found, dict) or found.pop("schema", None) != _SCHEMA:
+            raise SourceError(f"{path} is no JSON: it was cut or changed.") from err
+        if not isinstance(found, dict) or found.get("schema") != _SCHEMA:
             raise SourceError(f"{path} is no result of the form {_SCHEMA}.")
-        known = {f.name: found[f.name] for f in fields(cls) if f.name in found}
-        if not _is_result(known):
-            raise SourceError(f"{path} lacks parts of a result: it was cut or changed.")
+        if (place := _misfit(found)) is not None:
+            raise SourceError(
+                f"{path} is no whole result of the form {_SCHEMA}: {place} is not as it should be."
+            )
         values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in known.items()
+            f.name: tuple(found[f.name]) if isinstance(found[f.name], list) else found[f.name]
+            for f in fields(cls)
+            if f.init and f.name in found
         }
-        return cls(**values)
+        result = cls(**values)
+        # What this version does not know has no place in a Result, but in the file's digest.
+        object.__setattr__(result, "_digest_as_read", digest)
+        return result
 
     def text(self) -> str:
         """The result as the text of `result.json`."""
@@ -162,30 +171,40 @@ class Result:
 
         It is that of `json.dumps` with sorted keys, so that anybody can compute it.
         """
-        told = {name: value for name, value in self.as_dict().items() if name != "run"}
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        return self._digest_as_read or _digest(self.as_dict())
 
 
-_TEXTS = {"drill", "verdict", "plan"}
-_LISTS_OF_TEXTS = {"examined", "why", "scope"}
-_OBJECTS = {"parameters", "measures", "unresolved", "answer", "run"}
+def _digest(found: Any) -> str:
+    told = found
+    if isinstance(found, dict):
+        told = {name: value for name, value in found.items() if name != "run"}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
-def _is_result(known: Mapping[str, Any]) -> bool:
-    """Has each part the shape that views rely on?"""
-    if not {"drill", "parameters", "sources", "run"} <= known.keys():
-        return False
-    for name, value in known.items():
-        if name in _TEXTS:
-            fits = isinstance(value, str)
-        elif name in _OBJECTS:
-            fits = isinstance(value, dict)
-        else:
-            inner = str if name in _LISTS_OF_TEXTS else dict
-            fits = isinstance(value, list) and all(isinstance(v, inner) for v in value)
-        if not fits:
-            return False
-    return known.get("verdict") in EXIT_CODES
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
+
+
+@cache
+def _validate() -> Callable[[Any], Any]:
+    import fastjsonschema
+
+    schema = files("axnb").joinpath("result.schema.json").read_text(encoding="utf-8")
+    compiled: Callable[[Any], Any] = fastjsonschema.compile(json.loads(schema))
+    return compiled
+
+
+def _misfit(found: Any) -> str | None:
+    """The first place where a result has not the shape that its views rely on."""
+    import fastjsonschema
+
+    try:
+        _validate()(found)
+    except fastjsonschema.JsonSchemaValueException as err:
+        # The rule that was broken may quote the value; its place is enough.
+        place = str(err.name).removeprefix("data").removeprefix(".")
+        return cut_middle(safe(place), 80) or "a part"
+    return None
 
 
 _NOT_PLAIN = re.compile("[^\n -~]")

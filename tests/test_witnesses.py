@@ -69,7 +69,7 @@ def _check_against_truth(log: RealLog, source: str, folder: Path) -> None:
     outputs = _transcript(log, folder / "client.jsonl")
     with Case(settings=Settings()) as case:
         load(case, [source])
-        assert load_witnesses(case, [folder / "client.jsonl"], log.server_logs) == ()
+        assert load_witnesses(case, [folder / "client.jsonl"], log.server_logs).skipped == ()
         answer = triage(case)
     lost = Counter(o["conversation"] for o in outputs if o["number"] == 0)
     assert _found(answer, "AX119") == set(lost)
@@ -395,9 +395,11 @@ def test_sources_of_every_kind_are_told(
         ("client", "client", 1, 0),
         ("server-log", "server-log", 2, 1),
     ]
+    digest, size = hashlib.sha256(before[client]).hexdigest(), len(before[client])
     assert told["sources"][1]["custody"] == {
-        "sha256": hashlib.sha256(before[client]).hexdigest(),
-        "bytes": len(before[client]),
+        "sha256": digest,
+        "bytes": size,
+        "files": {"client.jsonl": {"size": size, "sha256": digest}},
     }
     assert "Not looked at: snapshots, ledgers." in told["scope"]
     assert {path: path.read_bytes() for path in before} == before
@@ -471,7 +473,7 @@ def test_one_conversation_of_a_server_says_nothing_of_others(
     one = json.loads(axnb(*arguments, "--conversation", "c").stdout)
     assert {f["id"] for f in one["findings"]} & {"AX103", "AX119"} == set()
     load(case, [dsn], LoadOptions(conversation="c"))
-    assert load_witnesses(case, [client]) == ()
+    assert load_witnesses(case, [client]).skipped == ()
     assert _found(triage(case), "AX103") == set()
     everything = json.loads(axnb(*arguments).stdout)
     missing = [f["keys"] for f in everything["findings"] if f["id"] == "AX103"]

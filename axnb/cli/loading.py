@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,14 +46,14 @@ def load_beside(
     case: Case, loaded: Loaded, clients: Sequence[Path], server_logs: Sequence[Path]
 ) -> Loaded:
     """Load what stands beside the logs."""
-    from axnb.loading import Loaded, load_witnesses
+    from axnb.loading import load_witnesses
 
-    beside = _told(Loaded(skipped=load_witnesses(case, clients, server_logs)))
-    return Loaded(loaded.harnesses, (*loaded.skipped, *beside.skipped))
+    beside = _told(load_witnesses(case, clients, server_logs))
+    return replace(loaded, skipped=(*loaded.skipped, *beside.skipped))
 
 
 def _told(loaded: Loaded) -> Loaded:
-    for sentence in loaded.skipped:
+    for sentence in loaded.told:
         say(f"axnb: {sentence}")
     return loaded
 

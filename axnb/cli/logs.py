@@ -59,7 +59,7 @@ def triage(
     from axnb.report.triage_result import Asked, triage_result
     from axnb.result import EXIT_CODES, to_json
 
-    asked = Asked.now(ax_version, harnesses, conversations, expected, settings)
+    asked = Asked.now(ax_version, harnesses, conversations, expected, settings, live=live, wal=wal)
     with open_case(case_path, settings) as case:
         # One conversation of a private case is all that needs to be read.
         only = conversations[0] if len(conversations) == 1 and case.path is None else None

@@ -79,7 +79,10 @@ class LineFile:
 
     def custody(self) -> dict[str, Any]:
         """Digest and size of what was read."""
-        return {"sha256": self._digest.hexdigest(), "bytes": self._size}
+        digest = self._digest.hexdigest()
+        name = os.path.basename(self.locator)
+        files = {name: {"size": self._size, "sha256": digest}}
+        return {"sha256": digest, "bytes": self._size, "files": files}
 
 
 class RejectedLines:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from axnb.ax.versions import GENERATIONS
+from axnb.ax.versions import GENERATIONS, resolve
 from axnb.lab import fragments
 from axnb.lab.desk import Desk
 from axnb.lab.fragments import Column
@@ -78,7 +78,10 @@ class ChoiceView(View):
         fields = {
             "source": controls.text("Source", chosen["source"], "a path or a variable", "26rem"),
             "beside": controls.text("Beside it", _joined(chosen["beside"]), "server-log=FILE, …"),
-            "ax_version": controls.choice("AX version", _versions(), chosen["ax_version"]),
+            "live": controls.choice(
+                "Read", [("a file", False), ("a live database", True)], chosen["live"]
+            ),
+            "ax_version": controls.choice("AX version", _versions(), _named(chosen["ax_version"])),
             "harnesses": controls.text("Harnesses", _joined(chosen["harnesses"]), "ID=refuses, …"),
             "conversation": controls.text("Conversation", chosen["conversation"], "all"),
         }
@@ -103,14 +106,23 @@ def _versions() -> list[tuple[str, str]]:
     return newest + [(generation.label, name) for name, generation in GENERATIONS.items()]
 
 
+def _named(version: str) -> str:
+    """The generation that a version names, as the list has it."""
+    return resolve(version).name if version else ""
+
+
 def _joined(values: Any) -> str:
     return ", ".join(map(str, values))
 
 
-def _value(name: str, text: str) -> Any:
+def _value(name: str, value: Any) -> Any:
+    """A field's value as the parameter takes it."""
+    if not isinstance(value, str):
+        return value
     if name not in ("beside", "harnesses"):
-        return text.strip()
-    return [part.strip() for part in text.split(",") if part.strip()]
+        # An id may begin or end with a space.
+        return value if name == "conversation" else value.strip()
+    return [part.strip() for part in value.split(",") if part.strip()]
 
 
 def _shown(value: Any) -> str:

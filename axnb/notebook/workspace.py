@@ -29,9 +29,6 @@ from axnb.triaging import Expectation, Question, Triage, triage
 
 Progress = Callable[[str], None]
 
-#: How an entry of the parameter `beside` says what it is; any other is a log.
-_WITNESSES = ("client", "server-log")
-
 
 class TriageWorkspace:
     """A triaged case, and what each cell of the notebook shows of it."""
@@ -116,7 +113,7 @@ def open_triage(
     source: str,
     out: str = "",
     beside: Sequence[str] = (),
-    expect_last: Sequence[str] = (),
+    live: bool = False,
     ax_version: str = "",
     harnesses: Sequence[str] = (),
     conversation: str = "",
@@ -126,13 +123,16 @@ def open_triage(
 ) -> TriageWorkspace:
     """Load a log with what stands beside it, triage it, and write the result.
 
+    An entry of `beside` is another log, `client=FILE`, `server-log=FILE` or `expect-last=ID=N`, as
+    the options of `axnb triage` have it.
+
     Raises UsageError for a value that cannot be meant, SourceError if the log cannot be read.
     """
     chosen = {
         "source": source,
         "out": out,
         "beside": beside,
-        "expect_last": expect_last,
+        "live": live,
         "ax_version": ax_version,
         "harnesses": harnesses,
         "conversation": conversation,
@@ -162,17 +162,19 @@ class _Opened:
     def open(cls, chosen: Mapping[str, Any], progress: Progress) -> _Opened:
         where = Path(chosen["settings"]) if chosen["settings"] else None
         only = (chosen["conversation"],) if chosen["conversation"] else ()
+        beside = _Beside.parse(chosen["beside"])
         asked = Asked.now(
             chosen["ax_version"],
             chosen["harnesses"],
             only,
-            chosen["expect_last"],
+            beside.expected,
             where,
             accept_inconclusive=chosen["accept_inconclusive"],
+            live=chosen["live"],
         )
         case = Case(chosen["case"] or None, Settings.read(where))
         try:
-            answer = _ask(case, chosen, only, progress)
+            answer = _ask(case, chosen, only, beside, progress)
             return cls(case, answer, triage_result(case, answer, asked))
         except KeyboardInterrupt:
             case.close()
@@ -182,40 +184,52 @@ class _Opened:
             raise
 
 
-def _ask(case: Case, chosen: Mapping[str, Any], only: Sequence[str], progress: Progress) -> Triage:
-    logs, witnesses = _beside(chosen["beside"])
+def _ask(
+    case: Case,
+    chosen: Mapping[str, Any],
+    only: Sequence[str],
+    beside: _Beside,
+    progress: Progress,
+) -> Triage:
+    # One conversation of a private case is all that needs to be read.
     read = only[0] if only and case.path is None else None
     sources = [chosen["source"]] if chosen["source"] else []
     loaded = load(
         case,
-        [*sources, *logs],
-        LoadOptions(conversation=read),
+        [*sources, *beside.logs],
+        LoadOptions(conversation=read, live=chosen["live"]),
         lambda rows: progress(f"read {rows:,} rows"),
     )
-    skipped = loaded.skipped + load_witnesses(
-        case,
-        [p for kind, p in witnesses if kind == "client"],
-        [p for kind, p in witnesses if kind == "server-log"],
-    )
+    witnesses = load_witnesses(case, beside.clients, beside.server_logs)
     progress("looking for findings …")
     named = tuple(Harness.parse(text) for text in chosen["harnesses"]) or loaded.harnesses
-    expected = tuple(Expectation.parse(text, only) for text in chosen["expect_last"])
+    expected = tuple(Expectation.parse(text, only) for text in beside.expected)
     question = Question(chosen["ax_version"] or None, named, expected)
-    return triage(case, question, only, skipped)
+    return triage(case, question, only, (*loaded.skipped, *witnesses.skipped))
 
 
-def _beside(entries: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """What stands beside the log: other logs, and witnesses with their kind.
+@dataclass(frozen=True)
+class _Beside:
+    """What stands beside the log, by what it is."""
 
-    Raises UsageError for an empty entry.
-    """
-    logs, witnesses = [], []
-    for entry in entries:
-        kind, separator, path = entry.partition("=")
-        if separator and kind in _WITNESSES:
-            witnesses.append((kind, path))
-        elif entry:
-            logs.append(entry)
-        else:
-            raise UsageError("the parameter beside has an empty entry.")
-    return logs, witnesses
+    logs: list[str]
+    clients: list[str]
+    server_logs: list[str]
+    expected: list[str]
+
+    @classmethod
+    def parse(cls, entries: Sequence[str]) -> _Beside:
+        """Sort entries. Raises UsageError for an empty one."""
+        beside = cls([], [], [], [])
+        kinds = {
+            "client": beside.clients,
+            "server-log": beside.server_logs,
+            "expect-last": beside.expected,
+        }
+        for entry in entries:
+            kind, separator, value = entry.partition("=")
+            known = kinds.get(kind) if separator else None
+            if not entry or (known is not None and not value):
+                raise UsageError(f"the parameter beside has an entry without a value: {entry!r}.")
+            (beside.logs if known is None else known).append(entry if known is None else value)
+        return beside

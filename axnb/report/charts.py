@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from axnb.text import count, cut_middle, safe
+from axnb.report.view import brief
+from axnb.text import count
 
 #: Pixels: of a bar and the room for it; of a lane, its label, and the place of one mark.
 BAR_HEIGHT, BAR_ROOM, BAR_LABEL, BAR_LENGTH = 18, 28, 210, 520
@@ -50,7 +51,7 @@ class Lane:
 def bars(actions: Iterable[Mapping[str, Any]]) -> list[Bar]:
     """A bar an action, to one scale; what exists is at least two pixels long."""
     groups = list(actions)
-    most = max((group["count"] for group in groups), default=1)
+    most = max((group["count"] for group in groups), default=0) or 1
     return [
         Bar(
             title=group["title"],
@@ -77,10 +78,10 @@ def _line(lane: Mapping[str, Any], y: int) -> Lane:
             gap = (_x(n), left_out)
         at = n + (1 if left_out else 0)
         placed.append(Mark(mark["kind"], _x(at), bool(mark["wounds"])))
-    label = safe(lane["conversation_id"])
+    label = lane["conversation_id"]
     return Lane(
-        label=cut_middle(label, _LABEL_COLUMNS),
-        words=f"{cut_middle(label, 80)}: {_words(marks, lane['total'])}",
+        label=brief(label, _LABEL_COLUMNS),
+        words=f"{brief(label, 80)}: {_words(marks, lane['total'])}",
         y=y,
         marks=tuple(placed),
         gap=gap,

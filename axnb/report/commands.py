@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +13,9 @@ from axnb.triaging import ACTIONS, Triage
 
 #: Actions for which a plan has something to say.
 PLANNED = frozenset(ACTIONS) - {"decide", "nothing"}
+
+#: A name of a file that no command takes for an option or an address.
+_PLAIN_NAME = re.compile(r"\w[\w.-]*")
 
 #: The words of a command, quoted.
 Command = list[str]
@@ -42,15 +46,27 @@ class Commands:
         return _quoted("triage", *read, *self._asked(), *only, "--plan")
 
     def again(
-        self, conversations: Iterable[str], expected: Iterable[str], settings: str
+        self,
+        conversations: Iterable[str],
+        expected: Iterable[str],
+        settings: str,
+        options: Iterable[str] = (),
     ) -> Command | None:
-        """`axnb triage LOGS --json`, with the names of the files alone; None as for `show`."""
-        names = {"eventlog": "", "client": "--client=", "server-log": "--server-log="}
-        words = [f"{names[s.kind]}{Path(s.locator).name}" for s in self._triage.sources]
+        """`axnb triage LOGS --json`, with the names of the files alone.
+
+        None as for `show`, and where the names do not say which sources were meant: two have one
+        name, or one could not be read.
+        """
+        prefixes = {"eventlog": "", "client": "--client=", "server-log": "--server-log="}
+        # In the order in which they were loaded: log, log-2, …, log-10.
+        sources = sorted(self._triage.sources, key=lambda s: (s.kind, len(s.name), s.name))
+        words = [f"{prefixes[s.kind]}{_named(s.locator)}" for s in sources]
+        if self._triage.skipped or len(set(words)) < len(words):
+            return None
         words += [f"--conversation={conversation_id}" for conversation_id in conversations]
         words += [f"--expect-last={text}" for text in expected]
         words += [f"--settings={settings}"] if settings else []
-        return _quoted("triage", *words, *self._asked(), "--json")
+        return _quoted("triage", *words, *options, *self._asked(), "--json")
 
     def _asked(self) -> list[str]:
         """The server as it was asked for."""
@@ -101,6 +117,17 @@ def _continued(units: list[str], width: int) -> list[str]:
         else:
             lines.append(f"    {unit}" if lines else unit)
     return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
+
+
+def file_name(locator: str) -> str:
+    """A source without the folder that it lies in; a database as it is."""
+    return locator if "://" in locator else Path(locator).name or locator
+
+
+def _named(locator: str) -> str:
+    """A source as a command takes it where it lies."""
+    name = file_name(locator)
+    return name if "://" in locator or _PLAIN_NAME.fullmatch(name) else f"./{name}"
 
 
 def _here(path: str) -> str:

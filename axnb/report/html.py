@@ -5,25 +5,31 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from axnb.report import charts
-from axnb.report.view import MOST_COLUMNS, ReportView, view
+from axnb.report.view import MOST_SENTENCES, MOST_SOURCES, brief, view
 from axnb.result import Result
-from axnb.text import cut_middle, safe
+from axnb.text import count, safe
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+_LIVE = "live backup"
+
 #: Remarks on one source that are shown.
 _MOST_REMARKS = 20
+
+_KINDS = {"eventlog": "AX event log", "client": "client transcript", "server-log": "server log"}
 
 #: How a source was read, by the mode that its custody names.
 _HOW = {
     "copy": "It was copied whole, and was still equal to its copy after the last row was read.",
-    "live backup": "It was in use: SQLite's backup API copied it, and only the copy is on record.",
+    _LIVE: "It was read as a database in use: SQLite's backup API copied it, and the digest is "
+    "that of the copy.",
 }
 _IN_ONE_TRANSACTION = "It was read in one repeatable-read, read-only transaction."
 
@@ -32,6 +38,7 @@ _DIGEST_COMMAND = (
     "python3 -c \"import hashlib, json; r = json.load(open('result.json', encoding='utf-8')); "
     "del r['run']; print(hashlib.sha256(json.dumps(r, sort_keys=True).encode()).hexdigest())\""
 )
+_SERVER_COMMAND = 'psql -Atc "select system_identifier from pg_control_system()"'
 
 
 def render_report(result: Result) -> str:
@@ -49,8 +56,9 @@ def render_report(result: Result) -> str:
             lane_width=_lane_width(drawn),
             size=charts,
             attention=result.measures.get("need_attention", 0),
-            sources=[_source(source) for source in result.sources],
-            check=_check(looked),
+            sources=[_source(source) for source in result.sources[:MOST_SOURCES]],
+            most=MOST_SENTENCES,
+            check=_check(result),
         )
     )
 
@@ -68,7 +76,7 @@ def environment(*rooms: str) -> Environment:
         keep_trailing_newline=True,
     )
     templates.filters |= {
-        "brief": _brief,
+        "brief": brief,
         "capital": _capital,
         "moment": _moment,
         "plain": _plain,
@@ -76,13 +84,10 @@ def environment(*rooms: str) -> Environment:
     return templates
 
 
-def _brief(value: Any, width: int = MOST_COLUMNS) -> str:
-    """A stranger's value on one line and of bounded length; nothing for none."""
-    return "" if value is None else cut_middle(safe(str(value)), width)
-
-
 def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
+    """A sentence as it begins; `v0.2.3` stays what it is."""
+    first = sentence.partition(" ")[0]
+    return sentence[:1].upper() + sentence[1:] if first.rstrip(":;,.").isalpha() else sentence
 
 
 def _moment(text: Any) -> str:
@@ -90,7 +95,7 @@ def _moment(text: Any) -> str:
     try:
         return datetime.fromisoformat(str(text)).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     except ValueError:
-        return _brief(text)
+        return brief(text)
 
 
 def _plain(value: Any) -> str:
@@ -98,7 +103,9 @@ def _plain(value: Any) -> str:
     if value in ("", None) or value == []:
         return "–"
     if isinstance(value, list):
-        return ", ".join(map(str, value))
+        return ", ".join(_plain(item) for item in value)
+    if isinstance(value, dict):
+        return " ".join(f"{name}={_plain(item)}" for name, item in value.items())
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -114,13 +121,12 @@ def _source(source: Mapping[str, Any]) -> dict[str, Any]:
         how = _IN_ONE_TRANSACTION
     else:
         how = _HOW.get(str(custody.get("mode")), "")
+    counts = f"{count(source['read'], 'row')} read = {source['parsed']:,} parsed"
     return {
-        "name": source.get("name"),
-        "kind": source.get("kind"),
+        "name": source["name"],
+        "kind": _KINDS.get(source["kind"], source["kind"]),
         "generations": " ".join(source.get("generations") or ()),
-        "read": f"{source.get('read', 0):,}",
-        "parsed": f"{source.get('parsed', 0):,}",
-        "rejected": f"{source.get('rejected', 0):,}",
+        "counts": f"{counts} + {source['rejected']:,} rejected",
         "how": how,
         "custody": list(_custody(custody)),
         "remarks": remarks[:_MOST_REMARKS],
@@ -131,27 +137,51 @@ def _source(source: Mapping[str, Any]) -> dict[str, Any]:
 def _custody(custody: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     files: Mapping[str, Any] = custody.get("files") or {}
     for name, found in files.items():
-        yield f"{name}, {found['size']:,} bytes", f"sha256 {found['sha256']}"
+        yield f"{name}, {count(found['size'], 'byte')}", f"sha256 {found['sha256']}"
     for name, value in custody.items():
-        if name == "files" or (files and name in ("mode", "sha256")):
+        if name == "files" or (files and name in ("mode", "sha256", "bytes")):
             continue
-        yield name.replace("_", " "), f"{value:,}" if name == "bytes" else str(value)
+        shown = f"{value:,}" if name == "bytes" else _plain(value)
+        yield name.replace("_", " "), shown
 
 
-def _check(looked: ReportView) -> dict[str, str]:
-    """Commands with which a reader checks the report."""
-    files: list[str] = []
+@dataclass(frozen=True)
+class _Check:
+    """How a reader checks the report."""
+
+    #: Prints the digests of the files; empty where there is none to compute.
+    files: str
+    #: Files whose names cannot be pasted, and those that were in use.
+    unnamed: int
+    live: int
+    server: str
+    result: str
+    #: Gives the answer again; it names files, and so comes from the block `run`.
+    again: str
+
+
+def _check(result: Result) -> _Check:
+    names: dict[str, None] = {}
+    live = unnamed = 0
     servers = False
-    for source in looked.result.sources:
+    for source in result.sources:
         custody = source.get("custody") or {}
-        files += custody.get("files") or {}
         servers = servers or "system_identifier" in custody
-    commands = ["sha256sum " + " ".join(shlex.quote(safe(name)) for name in files)] if files else []
-    if servers:
-        commands.append('psql -c "select system_identifier from pg_control_system()"')
-    again = looked.result.run.get("again")
-    return {
-        "evidence": "\n".join(commands) or "(no file and no server was read)",
-        "result": _DIGEST_COMMAND,
-        "again": str(again) if again else "axnb triage --help",
-    }
+        if custody.get("mode") == _LIVE:
+            live += 1
+            continue
+        for name in custody.get("files") or {}:
+            # What had to be escaped to be shown would name another file.
+            if safe(name) == name and len(names) < MOST_SOURCES:
+                names[name] = None
+            else:
+                unnamed += 1
+    quoted = " ".join(shlex.quote(name) for name in names)
+    return _Check(
+        files=f"sha256sum -- {quoted}" if names else "",
+        unnamed=unnamed,
+        live=live,
+        server=_SERVER_COMMAND if servers else "",
+        result=_DIGEST_COMMAND,
+        again=str(result.run.get("again") or ""),
+    )

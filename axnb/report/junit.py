@@ -6,18 +6,22 @@ unreadable or unknown. A warning or a note is told in the output of a case that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from axnb.report.view import brief
 from axnb.result import Result
-from axnb.text import count, cut_middle, safe
+from axnb.text import count
 
 #: Findings of one class that are told.
-_MOST = 50
+_MOST = 20
 _WIDTH = 300
 
-#: What became of a case: how JUnit calls it.
+#: Sources and steps that are cases of their own.
+_MOST_CASES = 500
+
+#: What became of a case: how JUnit calls it, the worst first.
 _ELEMENTS = {"failed": "failure", "inconclusive": "error", "not-run": "skipped"}
 
 
@@ -25,15 +29,34 @@ def render_junit(result: Result) -> str:
     """The result as JUnit XML; what differs between two runs stands in the root's attributes."""
     root = ET.Element("testsuites", name=_text(f"axnb {result.drill}"))
     _add_suite(root, "verdict", [_verdict(result)])
-    _add_suite(root, "sources", [_source(source) for source in result.sources])
-    _add_suite(root, "steps", [_step(step) for step in result.steps])
+    _add_suite(root, "sources", _first(result.sources, _source))
+    _add_suite(root, "steps", _first(result.steps, _step))
     _add_suite(root, "findings", list(_checks(result)))
     for kind in ("tests", "failures", "errors", "skipped"):
         root.set(kind, str(sum(int(suite.get(kind, "0")) for suite in root)))
     root.set("time", _text(result.run.get("seconds", 0)))
-    root.set("timestamp", _text(result.run.get("started", ""))[:19])
+    if started := _text(result.run.get("started", "")):
+        root.set("timestamp", started[:19])
     ET.indent(root)
     return f"<?xml version='1.0' encoding='UTF-8'?>\n{ET.tostring(root, encoding='unicode')}\n"
+
+
+def _first(
+    entries: Sequence[Mapping[str, Any]], as_case: Callable[[Mapping[str, Any]], ET.Element]
+) -> list[ET.Element]:
+    """A case an entry; those that are too many are one case more, red if one of them would be."""
+    cases = [as_case(entry) for entry in entries]
+    left = cases[_MOST_CASES:]
+    if not left:
+        return cases
+    red = {
+        element for case in left for element in _ELEMENTS.values() if case.find(element) is not None
+    }
+    became = next((word for word, element in _ELEMENTS.items() if element in red), "ok")
+    message = f"{len(left):,} more; result.json has all."
+    name = f"{len(left):,} more"
+    place = str(left[0].get("classname"))
+    return [*cases[:_MOST_CASES], _case(place, name, became, message, ())]
 
 
 def _add_suite(root: ET.Element, name: str, cases: list[ET.Element]) -> None:
@@ -48,16 +71,21 @@ def _add_suite(root: ET.Element, name: str, cases: list[ET.Element]) -> None:
 def _verdict(result: Result) -> ET.Element:
     # A run that did not happen must not look like a green one: servers count skipped ones as such.
     became = "inconclusive" if result.verdict == "not-run" else result.verdict
-    return _case(f"axnb.{result.drill}", "verdict", became, result.verdict, result.why)
+    told = list(result.why[:_MOST])
+    if len(result.why) > _MOST:
+        told.append(f"{len(result.why) - _MOST:,} more; result.json has all.")
+    return _case(f"axnb.{result.drill}", "verdict", became, result.verdict, told)
 
 
 def _source(source: Mapping[str, Any]) -> ET.Element:
     counts = "read {read:,} = parsed {parsed:,} + rejected {rejected:,}".format(**source)
     doubts = list(source.get("incomplete", ()))
-    doubts += ["It holds no rows."] if not source["read"] else []
-    became = "inconclusive" if doubts or source["rejected"] else "ok"
-    name = f"{source['name']} is read whole"
-    return _case("axnb.sources", name, became, counts, doubts)
+    # Lines of a server log or a transcript may be another program's: that is no doubt.
+    if source["kind"] not in ("client", "server-log"):
+        doubts += ["It holds no rows."] if not source["read"] else []
+        doubts += ["Some rows could not be read."] if source["rejected"] else []
+    became = "inconclusive" if doubts else "ok"
+    return _case("axnb.sources", f"{source['name']} is read whole", became, counts, doubts[:_MOST])
 
 
 def _step(step: Mapping[str, Any]) -> ET.Element:
@@ -70,19 +98,26 @@ def _checks(result: Result) -> Iterable[ET.Element]:
     found: dict[str, list[Mapping[str, Any]]] = {}
     for finding in result.findings:
         found.setdefault(finding["id"], []).append(finding)
-    for check in result.checks:
+    # A class without its check is told all the same: what was found is never green by omission.
+    checks = [*result.checks, *(first[0] for i, first in found.items() if i not in _ids(result))]
+    for check in checks:
         findings = found.get(check["id"], [])
-        became = "failed" if findings and check["severity"] == "error" else "ok"
+        # The finding decides: a check may be younger than the result.
+        is_error = any(finding["severity"] == "error" for finding in findings)
         told = [_finding(finding) for finding in findings[:_MOST]]
         if len(findings) > _MOST:
             told.append(f"{len(findings) - _MOST:,} more; result.json has all.")
         name = f"{check['id']} {check['name']}"
         message = f"{count(len(findings), 'finding')} ({check['severity']})" if findings else ""
-        yield _case(f"axnb.{check['id']}", name, became, message, told)
+        yield _case(f"axnb.{check['id']}", name, "failed" if is_error else "ok", message, told)
+
+
+def _ids(result: Result) -> set[str]:
+    return {check["id"] for check in result.checks}
 
 
 def _finding(finding: Mapping[str, Any]) -> str:
-    place = [cut_middle(str(finding["keys"].get("conversation_id", finding["source"])), 80)]
+    place = [brief(finding["keys"].get("conversation_id", finding["source"]), 80)]
     if "step" in finding["keys"]:
         place.append(f"step {finding['keys']['step']}")
     return f"{' '.join(place)}: {finding['sentence']}"
@@ -103,4 +138,4 @@ def _case(place: str, name: str, became: str, message: str, sentences: Iterable[
 
 def _text(value: Any) -> str:
     """A value as text that XML can hold: on one line, and of bounded length."""
-    return cut_middle(safe(str(value)), _WIDTH)
+    return brief(value, _WIDTH)

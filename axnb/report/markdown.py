@@ -1,24 +1,36 @@
 """Markdown of a result, to be pasted into a ticket: the verdict, what to do, what was found.
 
-Strangers' texts stand in code spans: there no link, mention, tag or table comes to life.
+Strangers' texts stand in code spans: there no link, mention, tag or table comes to life, in any
+dialect. A sentence stands as it is only if it holds nothing that any dialect knows.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from axnb.report.view import FindingClass, ReportView, view
+from axnb.report.view import FindingClass, ReportView, brief, view
 from axnb.result import Result
-from axnb.text import cut_middle, safe
 
-#: Conversations of a group, calls and sentences that a ticket holds.
+#: Conversations of a group, calls, sources and sentences that a ticket holds.
 _MOST = 20
 _WIDTH = 120
 
-#: A sentence in which nothing can come to life in any dialect.
-_PLAIN = re.compile(r"(?!.*www\.)[\w .,;:()'’=+%…–-]*", re.ASCII | re.IGNORECASE)
+#: Letters, digits, and marks that mean nothing within a line.
+_PLAIN = re.compile(r"[A-Za-z0-9(…][A-Za-z0-9 .,;:()'’=+%…–-]*")
+
+#: What these letters and marks can mean all the same: a list, a link, a picture, a reference.
+_ALIVE = re.compile(
+    r"^\d+[.)]"  # a numbered list
+    r"|[A-Za-z0-9-]\.[A-Za-z]{2}"  # the name of a host
+    r"|:(?!\d\d:)[\w+-]+:"  # an emoji, and not a time
+    r"|\b[A-Z][A-Z0-9]+-\d"  # an issue
+    r"|\b(?=[a-f]*\d)[0-9a-f]{7,}\b"  # a commit
+    r"|==|\+\+|%%|''"  # marked, inserted, commented, strong
+    r"|\((?:c|r|tm|p)\)",  # signs
+    re.IGNORECASE,
+)
 
 
 def render_markdown(result: Result) -> str:
@@ -31,37 +43,48 @@ def _lines(looked: ReportView) -> Iterator[str]:
     result = looked.result
     yield f"# {looked.sign} {result.verdict}: {_text(result.drill)}"
     yield ""
-    yield from (f"- {_text(sentence)}" for sentence in result.examined[:_MOST])
+    yield from _sentences(result.examined)
     yield f"- {_run(result.run)}"
-    yield from _section("Why", [f"- {_text(sentence)}" for sentence in result.why[:_MOST]])
-    yield from _section("What to do, and what not to touch", list(_actions(result.actions)))
-    yield from _section("Calls to read back from their tools", list(_calls(result.unresolved)))
-    yield from _section(f"Findings: {looked.tally}", list(_findings(looked.classes)))
-    yield from _section("Evidence", [_source(source) for source in result.sources])
-    yield from _section("Scope", [f"- {_text(sentence)}" for sentence in result.scope[:_MOST]])
+    yield from _section("Why", _sentences(result.why))
+    yield from _section("What to do, and what not to touch", _actions(result.actions))
+    yield from _section("Calls to read back from their tools", _calls(result.unresolved))
+    yield from _section(f"Findings: {looked.tally}", _findings(looked.classes))
+    yield from _section("Evidence", _sources(result.sources))
+    yield from _section("Scope", _sentences(result.scope))
     yield ""
     yield f"Digest of the result, its block `run` aside: `{looked.digest}`."
 
 
-def _section(title: str, lines: list[str]) -> Iterator[str]:
-    if lines:
-        yield from ("", f"## {title}", "", *lines)
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    found = list(lines)
+    if found:
+        yield from ("", f"## {title}", "", *found)
+
+
+def _sentences(sentences: Sequence[str]) -> Iterator[str]:
+    yield from (f"- {_text(sentence)}" for sentence in sentences[:_MOST])
+    yield from _more(len(sentences))
+
+
+def _more(number: int, shown: int = _MOST, start: str = "- ") -> Iterator[str]:
+    if number > shown:
+        yield f"{start}… {number - shown:,} more in `result.json`"
 
 
 def _run(run: Mapping[str, Any]) -> str:
-    about = [", ".join(map(str, run.get("locators") or ())), run.get("started")]
-    about += [f"axnb {run.get('axnb')}", f"run {run.get('id')}"]
-    return f"run: {' · '.join(_code(text) for text in about if text)} · not sealed"
+    about = [", ".join(run.get("locators") or ()), run.get("started")]
+    about += [f"axnb {run.get('axnb', '(unknown)')}", f"run {run.get('id', '(unknown)')}"]
+    return f"Run: {' · '.join(_code(text) for text in about if text)} · not sealed"
 
 
 def _actions(actions: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for group in actions:
-        ids = f" ({' '.join(group['findings'])})" if group["findings"] else ""
-        yield f"- **{_text(group['title'])}: {group['count']:,}.** {_text(group['reason'])}{ids}"
+        ids = f" ({' '.join(group['findings'][:_MOST])})" if group["findings"] else ""
+        yield f"- **{_text(group['title'])}, {group['count']:,}:** {_text(group['reason'])}{ids}"
         shown = group["conversations"][:_MOST]
         yield from (f"  - {_code(c['conversation_id'])}: {_text(c['advice'])}" for c in shown)
-        if shown and group["count"] > len(shown):
-            yield f"  - … {group['count'] - len(shown):,} more in `result.json`"
+        if shown:
+            yield from _more(group["count"], len(shown), "  - ")
 
 
 def _calls(unresolved: Mapping[str, Any]) -> Iterator[str]:
@@ -76,9 +99,9 @@ def _calls(unresolved: Mapping[str, Any]) -> Iterator[str]:
         cells += [_code(operation) if operation else "(no id)", _code(call["conversation_id"])]
         cells += ["?" if call["step"] is None else str(call["step"]), _text(call["known"])]
         yield _row(cells)
-    if unresolved["count"] > _MOST:
+    if unresolved["count"] > min(len(calls), _MOST):
         yield ""
-        yield f"… {unresolved['count'] - min(len(calls), _MOST):,} more in `result.json`."
+        yield from _more(unresolved["count"], min(len(calls), _MOST))
 
 
 def _findings(classes: Iterable[FindingClass]) -> Iterator[str]:
@@ -88,14 +111,7 @@ def _findings(classes: Iterable[FindingClass]) -> Iterator[str]:
     yield "| | finding | severity | count | first |"
     yield "|---|---|---|---|---|"
     for c in found:
-        first = c.first[0]
-        place = (
-            [_code(first["keys"]["conversation_id"])] if "conversation_id" in first["keys"] else []
-        )
-        place += [f"step {first['keys']['step']}"] if "step" in first["keys"] else []
-        about = f"{' '.join(place)}: " if place else ""
-        told = f"{about}{_text(first['sentence'])}"
-        yield _row([c.sign, f"{c.id} {_text(c.name)}", c.severity, f"{c.count:,}", told])
+        yield _row([c.sign, f"{c.id} {c.name}", c.severity, f"{c.count:,}", _first(c.first[0])])
 
 
 def _first(finding: Mapping[str, Any]) -> str:
@@ -107,25 +123,41 @@ def _first(finding: Mapping[str, Any]) -> str:
 
 
 def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    # Dialects differ in what a backslash before a bar means, so no bar stands within a cell; it
+    # is written as hidden characters are.
+    return f"| {' | '.join(cell.replace('|', chr(92) + 'u007c') for cell in cells)} |"
+
+
+def _sources(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield from (_source(source) for source in sources[:_MOST])
+    yield from _more(len(sources))
 
 
 def _source(source: Mapping[str, Any]) -> str:
     custody = source.get("custody") or {}
-    digest = custody.get("sha256") or custody.get("lsn") or custody.get("system_identifier")
     counts = "read {read:,} = parsed {parsed:,} + rejected {rejected:,}".format(**source)
-    return f"- {_text(source['name'])}: {counts}" + (f", {_code(digest)}" if digest else "")
+    told = [f"{word} {_code(custody[key])}" for key, word in _CUSTODY if custody.get(key)]
+    return f"- {_text(source['name'])}: {', '.join([counts, *told])}"
+
+
+#: What of a custody a ticket needs, and how it is called.
+_CUSTODY = (("sha256", "sha256"), ("system_identifier", "system"), ("lsn", "LSN"))
 
 
 def _text(value: Any) -> str:
     """A sentence: as it is if nothing in it can come to life, else as code."""
-    text = cut_middle(safe(str(value)), 2 * _WIDTH)
-    return text if _PLAIN.fullmatch(text) else _code(text, 2 * _WIDTH)
+    text = brief(value, 2 * _WIDTH)
+    is_plain = _PLAIN.fullmatch(text) and not _ALIVE.search(text)
+    return text if is_plain else _code(text, 2 * _WIDTH)
 
 
 def _code(value: Any, width: int = _WIDTH) -> str:
     """A code span whose fence is longer than any in the text."""
-    text = cut_middle(safe(str(value)), width)
+    text = brief(value, width)
+    if not text:
+        return "(empty)"
     fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
-    room = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
-    return f"{fence}{room}{text}{room}{fence}" if text else "(empty)"
+    # A space at both ends is taken off, unless there is nothing else.
+    is_padded = text.startswith(" ") and text.endswith(" ") and text.strip() != ""
+    room = " " if text.startswith("`") or text.endswith("`") or is_padded else ""
+    return f"{fence}{room}{text}{room}{fence}"

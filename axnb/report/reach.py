@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from axnb.ax.behaviour import Harness
 from axnb.ax.versions import G5_OR_G5B, GENERATIONS
@@ -14,12 +15,55 @@ from axnb.triaging import SourceTriage, Triage
 _ID_WIDTH = 28
 _FEW = 3
 
+#: What only something beside the log could tell: of one conversation, and of several.
 _WITNESSED = (
-    ("AX119", "lost outputs that a client was sent"),
-    ("AX118", "had outputs or ends that the server could not log"),
-    ("AX103", "lack the last steps"),
-    ("AX107", "had a number handed out twice"),
+    ("AX119", "lost outputs that a client was sent", "lost outputs that a client was sent"),
+    (
+        "AX118",
+        "had outputs or ends that the server could not log",
+        "had outputs or ends that the server could not log",
+    ),
+    ("AX103", "lacks its last steps", "lack their last steps"),
+    ("AX107", "had a number handed out twice", "had numbers handed out twice"),
 )
+
+#: What an empty request does: how one conversation is called, and how several are.
+_DOES = (
+    ("blocked", "is blocked for good", "are blocked for good"),
+    (
+        "depends",
+        "is interrupted; what happens depends on whether the harness accepts an empty start",
+        "are interrupted; what happens depends on whether the harness accepts an empty start",
+    ),
+    ("resumes", "is interrupted and would be resumed", "are interrupted and would be resumed"),
+    ("unreadable", "is unreadable", "are unreadable"),
+    (
+        "harness-changed",
+        "is refused, since another harness owns it",
+        "are refused, since another harness owns them",
+    ),
+    (
+        "harness-missing",
+        "is refused, since its harness is not registered",
+        "are refused, since their harness is not registered",
+    ),
+    (
+        "lost-pending",
+        "is stuck: its pending execution cannot be found",
+        "are stuck: their pending execution cannot be found",
+    ),
+    (
+        "unknown",
+        "is not judged: a row is too large or damaged",
+        "are not judged: a row is too large or damaged",
+    ),
+)
+
+#: Errors that one of these sentences tells; any other is named with its class.
+_TOLD = {"AX110", "AX121", "AX141", "AX142", "AX146", "AX147", "AX148"}
+_TOLD |= {witnessed[0] for witnessed in _WITNESSED}
+_MOST_CLASSES = 6
+
 _KINDS = {"client": "client transcript", "server-log": "server log"}
 
 
@@ -64,11 +108,23 @@ def _harness(harness: Harness, *, first: bool) -> str:
     return f"{cut_middle(safe(harness.id), _ID_WIDTH)} ({how}{what})"
 
 
-def sentences(triage: Triage) -> list[str]:
-    """The blast radius, a sentence each; never empty."""
+def sentences(triage: Triage, *, every_error: bool = False) -> list[str]:
+    """The blast radius, a sentence each; never empty.
+
+    Errors that no other sentence tells are named by their classes first; with `every_error` all.
+    """
+    facts = _facts(triage)
+    errors = [f for f in triage.findings if f.severity == "error"]
+    if facts and not every_error:
+        errors = [f for f in errors if f.id not in _TOLD]
+    return ([*_errors(errors), *facts] or [_calm(triage)]) + _when(triage)
+
+
+def _facts(triage: Triage) -> list[str]:
+    """What stands in the way of ok, apart from what the checks found alone."""
     does = Counter(c.next.empty for c in triage.conversations)
     label = release(triage.target.generation)
-    total = len(triage.conversations)
+    total = count(len(triage.conversations), "conversation")
     found = []
     if does["wrong-column"]:
         found.append(
@@ -81,22 +137,9 @@ def sentences(triage: Triage) -> list[str]:
             f"{label} reads this log's content as empty: {count(lost, 'conversation')} would lose "
             "the history."
         )
-    for word, sentence in (
-        ("blocked", "blocked for good"),
-        (
-            "depends",
-            "interrupted; what happens depends on whether the harness accepts an empty start",
-        ),
-        ("resumes", "interrupted and would be resumed"),
-        ("unreadable", "unreadable"),
-        ("harness-changed", "refused, since another harness owns them"),
-        ("harness-missing", "refused, since their harness is not registered"),
-        ("lost-pending", "stuck: their pending execution cannot be found"),
-        ("unknown", "not judged: a row is too large or damaged"),
-    ):
+    for word, one, several in _DOES:
         if does[word]:
-            verb = "is" if does[word] == 1 else "are"
-            found.append(f"{does[word]:,} of {count(total, 'conversation')} {verb} {sentence}.")
+            found.append(f"{does[word]:,} of {total} {one if does[word] == 1 else several}.")
     found += _unresolved_sentence(triage)
     questions = sum(len(c.question_steps) for c in triage.conversations)
     if questions:
@@ -108,23 +151,60 @@ def sentences(triage: Triage) -> list[str]:
     rejected = sum(source.rejected for source in triage.sources if source.is_log)
     if rejected:
         found.append(f"{count(rejected, 'row')} could not be read.")
-    if not total and not triage.findings:
-        found.append("The log holds no conversation: that is no proof that there was none.")
-    found = found or [f"{count(total, 'conversation')}, all finished, every logged call answered."]
-    return found + _when(triage)
+    return found + _empty(triage)
+
+
+def _empty(triage: Triage) -> list[str]:
+    """Logs without a row, and none at all."""
+    logs = [source for source in triage.sources if source.is_log]
+    if not logs:
+        return ["No event log was read."]
+    if not triage.conversations and not triage.findings:
+        return ["The log holds no conversation: that is no proof that there was none."]
+    return [
+        f"{source.name} holds no rows: that is no proof that there were none."
+        for source in logs
+        if not source.read
+    ]
+
+
+def _errors(errors: Sequence[Finding]) -> list[str]:
+    """`3 errors: AX101 gap 2, AX104 duplicate-step 1.`"""
+    if not errors:
+        return []
+    classes = Counter(f"{f.id} {f.name}" for f in errors).most_common()
+    named = ", ".join(f"{name} {n:,}" for name, n in classes[:_MOST_CLASSES])
+    left = len(classes) - _MOST_CLASSES
+    more = f", {count(left, 'more class', 'more classes')}" if left > 0 else ""
+    return [f"{count(len(errors), 'error')}: {named}{more}."]
+
+
+def _calm(triage: Triage) -> str:
+    """That nothing stands in the way, in the words that fit."""
+    states = Counter(c.state for c in triage.conversations)
+    total = count(len(triage.conversations), "conversation")
+    told = ", ".join(f"{n:,} {state}" for state, n in sorted(states.items()))
+    how = f"{total}, all finished" if set(states) == {"finished"} else f"{total}: {told}"
+    open_calls = sum(len(c.unresolved) for c in triage.conversations)
+    if open_calls:
+        verb = "has" if open_calls == 1 else "have"
+        calls = count(open_calls, "call")
+        return f"{how}; {calls} of tools that change nothing {verb} no known outcome."
+    return f"{how}, every logged call answered."
 
 
 def _witnessed(triage: Triage) -> list[str]:
     """What only something beside the log could tell."""
-    about: dict[str, list[Finding]] = {}
-    for finding in triage.findings:
-        about.setdefault(finding.id, []).append(finding)
-    return [
-        f"{count(len(about[identity]), 'conversation')} {words} ({identity}): "
-        f"{_first(about[identity][0], len([s for s in triage.sources if s.is_log]) > 1)}"
-        for identity, words in _WITNESSED
-        if identity in about
-    ]
+    names_source = len([source for source in triage.sources if source.is_log]) > 1
+    told = []
+    for identity, one, several in _WITNESSED:
+        about = [finding for finding in triage.findings if finding.id == identity]
+        if about:
+            number = len({(f.source, f.conversation_id) for f in about})
+            words = one if number == 1 else several
+            first = _first(about[0], names_source)
+            told.append(f"{count(number, 'conversation')} {words} ({identity}): {first}")
+    return told
 
 
 def _first(finding: Finding, names_source: bool) -> str:

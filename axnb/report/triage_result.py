@@ -14,20 +14,23 @@ from pathlib import Path
 from typing import Any
 
 from axnb import __version__
-from axnb.case.case import Case
+from axnb.case.case import Case, ask
 from axnb.checks.registry import checks
 from axnb.report import reach
 from axnb.report.classes import explaining
-from axnb.report.commands import Commands
+from axnb.report.commands import Commands, file_name
 from axnb.report.groups import TITLES, reason, standing, told_of
 from axnb.report.lanes import lanes, urgent
-from axnb.report.words import advice
+from axnb.report.words import advice, name
 from axnb.result import Finding, Result
+from axnb.settings import FILE_NAME
 from axnb.text import safe
 from axnb.triaging import ACTIONS, ConversationTriage, Triage
 
 #: Conversations of one action, and calls to read back, that are told in full; `answer` has all.
 MOST_ROWS = 100
+
+_FEW_TOOLS = 10
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,9 @@ class Asked:
     #: The name of the settings' file.
     settings: str = ""
     accept_inconclusive: bool = False
+    #: How SQLite files were read.
+    live: bool = False
+    wal: str = ""
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     clock: float = field(default_factory=time.monotonic)
 
@@ -54,8 +60,12 @@ class Asked:
         settings: Path | None = None,
         *,
         accept_inconclusive: bool = False,
+        live: bool = False,
+        wal: str | None = None,
     ) -> Asked:
-        """What is asked at this moment."""
+        """What is asked at this moment, and in this folder: its axnb.toml is read unasked."""
+        if settings is None and Path(FILE_NAME).exists():
+            settings = Path(FILE_NAME)
         return cls(
             ax_version or "",
             tuple(harnesses),
@@ -63,6 +73,8 @@ class Asked:
             tuple(expect_last),
             "" if settings is None else settings.name,
             accept_inconclusive,
+            live,
+            wal or "",
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -75,7 +87,14 @@ class Asked:
             "expect_last": list(self.expect_last),
             "settings": self.settings,
             "accept_inconclusive": self.accept_inconclusive,
+            "live": self.live,
+            "wal": self.wal,
         }
+
+    def options(self) -> list[str]:
+        """How SQLite files were read, as the command line takes it."""
+        wal = [f"--wal={self.wal}"] if self.wal else []
+        return [*wal, "--live"] if self.live else wal
 
 
 def triage_result(case: Case, triage: Triage, asked: Asked, *, plan: str = "") -> Result:
@@ -83,20 +102,21 @@ def triage_result(case: Case, triage: Triage, asked: Asked, *, plan: str = "") -
     answer = triage.as_dict()
     with case.reading() as session:
         drawn = lanes(session, triage)
+        rules = ask(session, "tool_rules")
     return Result(
         drill="triage",
         verdict=triage.verdict,
         examined=_examined(triage),
-        why=tuple(safe(sentence) for sentence in reach.sentences(triage)),
+        why=_why(triage),
         measures=_measures(triage),
-        parameters=asked.parameters(),
+        parameters={**asked.parameters(), "tools": rules},
         sources=tuple(answer["sources"]),
         actions=tuple(_actions(triage)),
         unresolved=_unresolved(triage),
         findings=tuple(answer["findings"]),
         checks=tuple(_checks(triage.findings)),
         lanes=tuple(drawn),
-        scope=triage.scope,
+        scope=(*triage.scope, *_assumed(rules)),
         answer=answer,
         plan=plan,
         run=_run(triage, asked),
@@ -109,7 +129,31 @@ def _examined(triage: Triage) -> tuple[str, ...]:
     for source in triage.sources:
         conversations = sum(c.source == source.name for c in triage.conversations)
         told.append(f"{source.name}: {', '.join(reach.about_source(source, conversations))}")
-    return (*told, f"asked as {reach.asked(triage)}")
+    return (*told, f"Asked as {reach.asked(triage)}")
+
+
+def _why(triage: Triage) -> tuple[str, ...]:
+    """Why the verdict is what it is; of ok also what it does not say."""
+    told = reach.sentences(triage, every_error=True)
+    if triage.verdict == "ok":
+        told.append(
+            "No check found an error, and nothing that was read is in doubt. That proves neither "
+            "that the log is complete nor that an effect happened."
+        )
+    return tuple(safe(sentence) for sentence in told)
+
+
+def _assumed(rules: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What was taken from the settings, on which a verdict may rest."""
+    names = [name(rule["tool"]) for rule in rules if not rule["consequential"]]
+    if not names:
+        return []
+    few, left = ", ".join(names[:_FEW_TOOLS]), len(names) - _FEW_TOOLS
+    more = f", … {left:,} more" if left > 0 else ""
+    return [
+        "As axnb.toml says, these tools change nothing, and their calls raise no doubt: "
+        f"{few}{more}."
+    ]
 
 
 def _measures(triage: Triage) -> dict[str, int]:
@@ -205,7 +249,9 @@ def _checks(findings: Sequence[Finding]) -> list[dict[str, Any]]:
 
 
 def _run(triage: Triage, asked: Asked) -> dict[str, Any]:
-    again = Commands(triage).again(asked.conversations, asked.expect_last, asked.settings)
+    again = Commands(triage).again(
+        asked.conversations, asked.expect_last, asked.settings, asked.options()
+    )
     return {
         "id": uuid.uuid4().hex,
         "started": asked.started.isoformat(timespec="seconds"),
@@ -214,9 +260,9 @@ def _run(triage: Triage, asked: Asked) -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.system(),
         "user": _user(),
-        "locators": [Path(s.locator).name or s.locator for s in triage.sources],
+        "locators": [file_name(s.locator) for s in triage.sources],
         "asked_as": triage.target.generation.label,
-        # With which the answer comes again, where the files lie; none if a name cannot be pasted.
+        # With which the answer comes again, where the files lie.
         "again": " ".join(again) if again else "",
     }
 

@@ -7,31 +7,61 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from axnb.report.words import SEVERITIES, SEVERITY_SIGNS
 from axnb.result import SIGNS, Result
-from axnb.text import safe
+from axnb.text import columns, count, cut_middle, safe
 
-#: Sentences that say why, before the rest is folded away.
+#: Sentences that say why, before the rest is folded away; and of any list of sentences.
 MOST_REASONS = 5
+MOST_SENTENCES = 40
 
 #: Findings of a class that are shown at once; and of all classes together, folded away.
 FIRST_FINDINGS = 3
-MOST_FINDINGS = 400
+MOST_FINDINGS = 300
+
+#: Conversations of all groups together.
+MOST_CONVERSATIONS = 300
+
+#: Sources that are shown.
+MOST_SOURCES = 40
 
 #: Columns of a stranger's text: an id may have megabytes.
 MOST_COLUMNS = 120
 
-_PLURALS = {"error": "errors", "warning": "warnings", "info": "notes"}
+_PLURALS = {"error": "error", "warning": "warning", "info": "note"}
 _MEASURES = {
-    "conversations": "conversations",
-    "need_attention": "need attention",
-    "unknown_calls": "tool calls with an unknown outcome",
-    "open_questions": "open questions",
-    "rows_read": "rows read",
-    "rows_rejected": "rows rejected",
+    "conversations": ("conversation", "conversations"),
+    "need_attention": ("needs attention", "need attention"),
+    "unknown_calls": (
+        "tool call with an unknown outcome",
+        "tool calls with an unknown outcome",
+    ),
+    "open_questions": ("open question", "open questions"),
+    "rows_read": ("row read", "rows read"),
+    "rows_rejected": ("row rejected", "rows rejected"),
 }
+
+
+def brief(value: Any, width: int = MOST_COLUMNS) -> str:
+    """A stranger's value on one line and of bounded length, in columns and in bytes.
+
+    Nothing for none. Escaped as in HTML it has at most two bytes a column.
+    """
+    if value is None:
+        return ""
+    text = cut_middle(safe(_ends(str(value), width)), width)
+    while len(escape(text).encode()) > 2 * width:
+        text = cut_middle(text, columns(text) * 3 // 4)
+    return text
+
+
+def _ends(text: str, width: int) -> str:
+    """The two ends of a text that may have megabytes, with more of them than is ever shown."""
+    room = 8 * width
+    return text if len(text) <= 2 * room else text[:room] + text[-room:]
 
 
 @dataclass(frozen=True)
@@ -66,6 +96,8 @@ class ReportView:
     numbers: tuple[tuple[str, str], ...]
     why: tuple[str, ...]
     more_reasons: tuple[str, ...]
+    #: What to do: groups of conversations, not more of them than a reader looks at.
+    actions: tuple[Mapping[str, Any], ...]
     classes: tuple[FindingClass, ...]
     #: `3 errors, 2 warnings, 11 notes`.
     tally: str
@@ -80,6 +112,7 @@ def view(result: Result) -> ReportView:
         numbers=tuple(_numbers(result.measures)),
         why=result.why[:MOST_REASONS],
         more_reasons=result.why[MOST_REASONS:],
+        actions=tuple(_actions(result.actions)),
         classes=tuple(_classes(result)),
         tally=_tally(result.findings),
         digest=result.digest(),
@@ -88,18 +121,27 @@ def view(result: Result) -> ReportView:
 
 def _numbers(measures: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     for name, value in measures.items():
-        if isinstance(value, int):
-            yield f"{value:,}", _MEASURES.get(name, safe(name.replace("_", " ")))
+        if isinstance(value, int) and not isinstance(value, bool):
+            words = _MEASURES.get(name, (name.replace("_", " "),) * 2)
+            yield brief(f"{value:,}", 40), brief(words[value != 1], 40)
+
+
+def _actions(groups: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+    room = MOST_CONVERSATIONS
+    for group in groups:
+        shown = group["conversations"][:room]
+        room -= len(shown)
+        yield {**group, "conversations": shown}
 
 
 def _tally(findings: Iterable[Mapping[str, Any]]) -> str:
-    found = [str(finding.get("severity")) for finding in findings]
+    found = [finding["severity"] for finding in findings]
     told = [
-        f"{found.count(severity):,} {severity if found.count(severity) == 1 else plural}"
-        for severity, plural in _PLURALS.items()
+        count(found.count(severity), word)
+        for severity, word in _PLURALS.items()
         if severity in found
     ]
-    return ", ".join(told).replace("1 info", "1 note") or "nothing was found"
+    return ", ".join(told) or "nothing was found"
 
 
 def _classes(result: Result) -> Iterable[FindingClass]:

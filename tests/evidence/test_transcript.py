@@ -52,7 +52,9 @@ def test_a_line_is_an_output(case: Case, tmp_path: Path) -> None:
     ]
     assert (record["source"], record["kind"], record["read"]) == ("client", "client", 3)
     assert record["locator"] == str(tmp_path.resolve() / "client.jsonl")
-    custody = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    whole = hashlib.sha256(content).hexdigest()
+    files = {"client.jsonl": {"size": len(content), "sha256": whole}}
+    custody = {"sha256": whole, "bytes": len(content), "files": files}
     assert json.loads(record["custody"]) == custody
     assert (list(record["notes"]), list(record["incomplete"])) == ([], [])
 
