@@ -60,6 +60,18 @@ def load(
     return Loaded(next((f.harnesses for f in located if f.harnesses), ()), *_skipped(errors))
 
 
+def load_or_reuse(
+    case: Case,
+    sources: Sequence[str],
+    options: LoadOptions | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Loaded:
+    """Load event logs; if none is named, what a case file holds already is enough."""
+    if not sources and case.path is not None and case.path.exists():
+        return Loaded()
+    return load(case, sources, options, progress)
+
+
 def look_closer(session: duckdb.DuckDBPyConnection, source: str) -> None:
     """Prepare what checks read and no reader needs: comparisons, and what is odd about rows."""
     compare(session, source)

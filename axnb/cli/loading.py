@@ -35,11 +35,10 @@ def load_sources(
     may_reuse: bool = True,
 ) -> Loaded:
     """Load the sources, or reuse what the case holds if none is named."""
-    from axnb.loading import Loaded, load
+    from axnb.loading import load, load_or_reuse
 
-    if not sources and may_reuse and case.path is not None and case.path.exists():
-        return Loaded()
-    return _told(load(case, sources, options, _progress()))
+    read = load_or_reuse if may_reuse else load
+    return _told(read(case, sources, options, _progress()))
 
 
 def load_beside(

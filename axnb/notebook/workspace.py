@@ -19,7 +19,7 @@ from axnb.lab.progress import shown_progress
 from axnb.lab.summary import SummaryView
 from axnb.lab.tables import TablesView
 from axnb.lab.timeline import TimelineView
-from axnb.loading import load, load_witnesses
+from axnb.loading import load_or_reuse, load_witnesses
 from axnb.notebook.parameters import check_types, refuse_secrets
 from axnb.report.folder import write_folder
 from axnb.report.triage_result import Asked, triage_result
@@ -194,7 +194,7 @@ def _ask(
     # One conversation of a private case is all that needs to be read.
     read = only[0] if only and case.path is None else None
     sources = [chosen["source"]] if chosen["source"] else []
-    loaded = load(
+    loaded = load_or_reuse(
         case,
         [*sources, *beside.logs],
         LoadOptions(conversation=read, live=chosen["live"]),
