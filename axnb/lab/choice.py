@@ -95,7 +95,7 @@ class ChoiceView(View):
             return self._saved
 
         Task(load, stop, status, work)
-        self._desk.listen(lambda: setattr(sources, "value", fragments.page(*self._sources())))
+        self._desk.on_case(lambda: setattr(sources, "value", fragments.page(*self._sources())))
         return controls.column(
             controls.row(*fields.values()), controls.row(load, stop, status), sources
         )

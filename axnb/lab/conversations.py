@@ -133,13 +133,19 @@ class ConversationsView(View):
 
         def loaded() -> None:
             actions.options = self._actions()
-            show()
+            filtered(None)
+
+        def follow() -> None:
+            """What was chosen elsewhere, if it is on this page."""
+            keys = [key for _, key in one.options]
+            one.value = self._desk.chosen if self._desk.chosen in keys else _NOBODY[1]
 
         pager = controls.Pager(show)
         actions.observe(filtered, "value")
         within.observe(filtered, "value")
         one.observe(lambda change: self._desk.choose(change.new), "value")
-        self._desk.listen(loaded)
+        self._desk.on_case(loaded)
+        self._desk.on_choice(follow)
         show()
         return controls.column(
             controls.row(actions, within), table, controls.row(pager.row, one), calls

@@ -20,7 +20,8 @@ class Desk:
     triage: Triage
     result: Result
     chosen: Key | None = None
-    _readers: list[Callable[[], None]] = field(default_factory=list)
+    _on_case: list[Callable[[], None]] = field(default_factory=list)
+    _on_choice: list[Callable[[], None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._index()
@@ -41,18 +42,20 @@ class Desk:
             self.case.close()
         self.case, self.triage, self.result = case, triage, result
         self._index()
-        self._tell()
+        for reader in (*self._on_case, *self._on_choice):
+            reader()
 
     def choose(self, key: Key) -> None:
         """A conversation is chosen in one view, and the others follow."""
         if key != self.chosen and key in self.conversations:
             self.chosen = key
-            self._tell()
+            for reader in self._on_choice:
+                reader()
 
-    def listen(self, reader: Callable[[], None]) -> None:
-        """Call `reader` after each change."""
-        self._readers.append(reader)
+    def on_case(self, reader: Callable[[], None]) -> None:
+        """Call `reader` after another case has taken the place of this one."""
+        self._on_case.append(reader)
 
-    def _tell(self) -> None:
-        for reader in self._readers:
-            reader()
+    def on_choice(self, reader: Callable[[], None]) -> None:
+        """Call `reader` after a conversation was chosen, or another case opened."""
+        self._on_choice.append(reader)

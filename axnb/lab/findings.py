@@ -104,15 +104,14 @@ class FindingsView(View):
                 self._desk.choose((finding.source, finding.conversation_id or ""))
 
         def loaded() -> None:
-            if [label for label, _ in classes.options] != [label for label, _ in self._classes()]:
-                classes.options = self._classes()
-                filtered(None)
+            classes.options = self._classes()
+            filtered(None)
 
         pager = controls.Pager(show)
         severity.observe(filtered, "value")
         classes.observe(filtered, "value")
         one.observe(chosen, "value")
-        self._desk.listen(loaded)
+        self._desk.on_case(loaded)
         show()
         return controls.column(
             controls.row(severity, classes), about, table, controls.row(pager.row, one)

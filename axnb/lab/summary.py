@@ -42,5 +42,5 @@ class SummaryView(View):
         from axnb.lab import controls
 
         shown = controls.html(*self.pieces())
-        self._desk.listen(lambda: setattr(shown, "value", fragments.page(*self.pieces())))
+        self._desk.on_case(lambda: setattr(shown, "value", fragments.page(*self.pieces())))
         return shown

@@ -57,16 +57,8 @@ class TablesView(View):
 
         rows, compared = RowsBrowser(self._desk), Comparison(self._desk)
         self.rows, self.compared, self.query = rows, compared, QueryBox(self._desk)
-        case = [self._desk.case]
-
-        def loaded() -> None:
-            # A conversation that was chosen elsewhere changes nothing here.
-            if case[0] is not self._desk.case:
-                case[0] = self._desk.case
-                rows.reload()
-                compared.reload()
-
-        self._desk.listen(loaded)
+        self._desk.on_case(rows.reload)
+        self._desk.on_case(compared.reload)
         rows.refresh()
         return controls.column(
             *(controls.html(fragments.heading("Rows of the log")), rows.box),

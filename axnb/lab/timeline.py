@@ -133,7 +133,7 @@ class TimelineView(View):
             show()
 
         every.observe(resize, "value")
-        self._desk.listen(changed)
+        self._desk.on_choice(changed)
         show()
         return controls.column(controls.row(*picker.controls, every), table, viewer.box)
 
