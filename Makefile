@@ -6,10 +6,13 @@ STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-tests
 PROTOS := axnb/ax/proto
 
-.PHONY: demo test test-all browser check bench findings protos requirements clean
+.PHONY: demo lab test test-all browser check bench findings protos requirements clean
 
 demo: $(STAMP)  ## Triage the sample log, run its notebook, leave a result folder
 	$(VENV)/bin/axnb demo
+
+lab: $(TEST_STAMP)  ## Open the first notebook in JupyterLab
+	$(VENV)/bin/jupyter lab notebooks/01_triage.ipynb
 
 test: $(TEST_STAMP)  ## Unit tests and one real server each
 	$(PYTHON) -m pytest -q -n auto

@@ -935,9 +935,10 @@ def test_every_command_of_the_readme_runs(axnb: Cli) -> None:
     for arguments in _shown_commands():
         result = axnb(*arguments)
         ran.append(arguments[0])
-        assert result.exit_code == (1 if arguments[0] in ("triage", "show") else 0), arguments
+        judges = arguments[0] in ("triage", "show", "notebook")
+        assert result.exit_code == (1 if judges else 0), arguments
         assert result.stdout
-    assert {"triage", "show", "load", "sql", "explain"} <= set(ran)
+    assert {"triage", "show", "load", "sql", "explain", "report", "notebook"} <= set(ran)
 
 
 def test_the_python_of_the_readme_runs(axnb: Cli) -> None:

@@ -21,11 +21,15 @@ from axnb.lab.tables import TablesView
 from axnb.lab.timeline import TimelineView
 from axnb.loading import load_or_reuse, load_witnesses
 from axnb.notebook.parameters import check_types, refuse_secrets
+from axnb.notebook.shipped import shipped
 from axnb.report.folder import write_folder
 from axnb.report.triage_result import Asked, triage_result
 from axnb.result import EXIT_CODES, Result
 from axnb.settings import Settings
 from axnb.triaging import Expectation, Question, Triage, triage
+
+#: What the notebook reads if nobody names a log.
+_SAMPLE = "sample_data/log.sqlite"
 
 Progress = Callable[[str], None]
 
@@ -129,7 +133,7 @@ def open_triage(
     Raises UsageError for a value that cannot be meant, SourceError if the log cannot be read.
     """
     chosen = {
-        "source": source,
+        "source": _sample(source),
         "out": out,
         "beside": beside,
         "live": live,
@@ -143,6 +147,13 @@ def open_triage(
     _check(chosen)
     with shown_progress() as progress:
         return TriageWorkspace(chosen, progress)
+
+
+def _sample(source: str) -> str:
+    """The sample log lies beside the notebooks or in the package, wherever a notebook is run."""
+    if source != _SAMPLE or Path(source).exists():
+        return source
+    return str(shipped("sample_data", "log.sqlite"))
 
 
 def _check(chosen: Mapping[str, Any]) -> None:
