@@ -12,6 +12,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,9 +37,27 @@ SCHEMA_VERSION = "5"
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 
 
+#: Statements of the package by their text: to take a long one apart takes longer than to run it on a
+#: small log. They belong to no connection.
+_PARSED: dict[str, list[duckdb.Statement]] = {}
+
+
+@cache
 def sql_text(room: str, name: str) -> str:
     """A SQL file of the package, such as `sql_text("case", "schema.sql")`."""
     return files("axnb").joinpath(room, name).read_text(encoding="utf-8")
+
+
+def statements(session: duckdb.DuckDBPyConnection, text: str) -> list[duckdb.Statement]:
+    """The statements of a text of the package, which is parsed once."""
+    if text not in _PARSED:
+        _PARSED[text] = session.extract_statements(text)
+    return _PARSED[text]
+
+
+def has_rows(session: duckdb.DuckDBPyConnection, table: str) -> bool:
+    """Has a table any row? Planning a query takes longer than asking whether it is needed."""
+    return bool(session.execute(f"select 1 from {table} limit 1").fetchall())
 
 
 def run_sql(
@@ -49,7 +68,7 @@ def run_sql(
     Each statement gets those of the named `values` that it uses.
     """
     found: list[Any] = []
-    for statement in session.extract_statements(sql_text(room, name)):
+    for statement in statements(session, sql_text(room, name)):
         used = {k: v for k, v in (values or {}).items() if k in statement.named_parameters}
         found = session.execute(statement, used or None).fetchall()
     return found
@@ -59,7 +78,8 @@ def ask(
     session: duckdb.DuckDBPyConnection, name: str, values: dict[str, Any] | None = None
 ) -> list[dict[str, Any]]:
     """The rows of one of the queries in `case/queries`, as dicts."""
-    result = session.execute(sql_text("case", f"queries/{name}.sql"), values or None)
+    (statement,) = statements(session, sql_text("case", f"queries/{name}.sql"))
+    result = session.execute(statement, values or None)
     names = [column[0] for column in result.description or ()]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
