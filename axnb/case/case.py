@@ -37,8 +37,8 @@ SCHEMA_VERSION = "5"
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 
 
-#: Statements of the package by their text: to take a long one apart takes longer than to run it on a
-#: small log. They belong to no connection.
+#: Statements of the package by their text: to take a long one apart takes longer than to run it on
+#: a small log. They belong to no connection.
 _PARSED: dict[str, list[duckdb.Statement]] = {}
 
 

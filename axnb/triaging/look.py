@@ -89,6 +89,7 @@ class Look:
     ) -> None:
         self._session = session
         self._ids = _ids(conversations)
+        self._has_witnesses = False
 
     def sources(self) -> tuple[SourceTriage, ...]:
         """What was loaded."""
@@ -160,15 +161,15 @@ class Look:
             "has_owners": target.generation.owner_key is not None,
         }
         run_sql(self._session, "checks", "views/answers.sql", values)
-        prepare(self._session, expectations, self._ids or ())
-        find(self._session, target.generation.label)
+        self._has_witnesses = prepare(self._session, expectations, self._ids or ())
+        find(self._session, target.generation.label, witnesses=self._has_witnesses)
         found = ask(self._session, "findings")
         key = digest_key(self._session) if found else b""
         return tuple(_finding(record, key) for record in found)
 
     def not_compared(self) -> list[str]:
         """Which rows of two logs could not be held against each other; call it after `findings`."""
-        return not_compared(self._session)
+        return not_compared(self._session) if self._has_witnesses else []
 
     def times(self) -> dict[Key, tuple[str, str]]:
         """When conversations were seen first and last, in ISO 8601 and UTC."""

@@ -28,7 +28,9 @@ _PROMISES = [
 def session() -> Iterator[duckdb.DuckDBPyConnection]:
     """An empty case with everything that a check may read."""
     with Case(settings=Settings()) as case, case.reading() as session:
-        Look(session).findings(Target(GENERATIONS["G8"], (), declared=False), {}, {}, [Expectation("c", 1)])
+        Look(session).findings(
+            Target(GENERATIONS["G8"], (), declared=False), {}, {}, [Expectation("c", 1)]
+        )
         session.execute("commit")
         # From its statistics DuckDB would conclude what holds for these rows alone.
         session.execute("set disabled_optimizers = 'statistics_propagation,row_group_pruner'")
@@ -65,7 +67,7 @@ def _is_empty(operator: dict[str, Any], named: frozenset[str] = frozenset()) -> 
         left, right = empty
         needs_both = info["Join Type"] in ("INNER", "SEMI", "RIGHT_SEMI")
         return {"LEFT": left, "RIGHT": right}.get(info["Join Type"], needs_both and any(empty))
-    return name == "EMPTY_RESULT" or name in _PASSING and all(empty)
+    return name == "EMPTY_RESULT" or (name in _PASSING and all(empty))
 
 
 def _is_empty_without(
