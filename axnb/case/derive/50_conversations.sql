@@ -23,11 +23,12 @@ told as (
     from log group by conversation
 ),
 turned as (
-    select
-        conversation_id,
-        count(*) as turns,
-        list_sort(list(distinct generation)) as generations
-    from turns where source = $source group by conversation_id
+    select conversation_id, sum(turns)::bigint as turns, list_sort(list(generation)) as generations
+    from (
+        select conversation_id, generation, count(*) as turns
+        from turns where source = $source group by conversation_id, generation
+    )
+    group by conversation_id
 ),
 asking as (
     select conversation_id, count(*) as open_questions
