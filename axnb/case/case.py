@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _OVERFULL = 1.25
 _ENOUGH_FOR_A_FILE = 0.8
 
+#: Up to so many bytes of a source, handing work from thread to thread takes longer than the work.
+_ENOUGH_FOR_A_THREAD = 4 << 20
+
 #: Raised when a table of the case changes its meaning.
 SCHEMA_VERSION = "5"
 
@@ -103,15 +106,20 @@ class Case:
         self._private: duckdb.DuckDBPyConnection | None = None
         if self.path is None:
             self._private = self._connect(":memory:", read_only=False)
+            self._private.execute("set threads = 1")
             self._create(self._private)
 
-    def make_room(self, size: int) -> None:
-        """Get ready for a source of about so many bytes.
+    def make_room(self, size: int, *, whole: bool = True) -> None:
+        """Get ready for a source of about so many bytes, or for some part of one.
 
         A private case that cannot be kept in memory goes to a file of its own, which is gone with
         it: DuckDB would pack what it spills from memory, and that takes longer than writing it.
         """
-        if self._private is None or size <= _OVERFULL * self.settings.memory_bytes:
+        if self._private is None:
+            return
+        if size > _ENOUGH_FOR_A_THREAD:
+            self._private.execute("reset threads")
+        if not whole or size <= _OVERFULL * self.settings.memory_bytes:
             return
         file = self._spill / "case.duckdb"
         if file.exists() or self._private.execute("select * from sources").fetchall():
