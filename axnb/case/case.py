@@ -107,7 +107,7 @@ class Case:
         if self.path is None:
             self._private = self._connect(":memory:", read_only=False)
             self._private.execute("set threads = 1")
-            self._create(self._private)
+            _fill(self._private)
 
     def make_room(self, size: int, *, whole: bool = True) -> None:
         """Get ready for a source of about so many bytes, or for some part of one.
@@ -131,7 +131,7 @@ class Case:
         # Nobody wants it after this process, let alone after a crash of the machine.
         self._private.execute("set fsync_mode = 'NONE'")
         self._private.execute("pragma disable_checkpoint_on_shutdown")
-        self._create(self._private)
+        _fill(self._private)
 
     # --- sessions ------------------------------------------------------------------------------
 
@@ -209,8 +209,7 @@ class Case:
 
     def _create(self, connection: duckdb.DuckDBPyConnection) -> None:
         if connection.execute("select count(*) from duckdb_tables()").fetchall() == [(0,)]:
-            run_sql(connection, "case", "schema.sql")
-            connection.execute("insert into meta values ('schema', ?)", [SCHEMA_VERSION])
+            _fill(connection)
             return
         self._check(connection)
 
@@ -247,6 +246,12 @@ class Case:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _fill(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables of a new case."""
+    run_sql(connection, "case", "schema.sql")
+    connection.execute("insert into meta values ('schema', ?)", [SCHEMA_VERSION])
 
 
 def _silence_progress(connection: duckdb.DuckDBPyConnection) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from axnb.ax import versions
 from axnb.ax.behaviour import History, Next, Target
 from axnb.ax.versions import G5_OR_G5B, Generation
-from axnb.case.case import ask, run_sql
+from axnb.case.case import ask, has_rows, run_sql
 from axnb.checks.kept import digest_key, find
 from axnb.result import Finding, Witness
 from axnb.triaging.answer import SourceTriage, UnresolvedCall
@@ -173,6 +173,8 @@ class Look:
 
     def times(self) -> dict[Key, tuple[str, str]]:
         """When conversations were seen first and last, in ISO 8601 and UTC."""
+        if not any(has_rows(self._session, table) for table in ("server_events", "executions")):
+            return {}
         return {
             (found["source"], found["conversation_id"]): (
                 _utc(found["first_seen"]),
