@@ -46,14 +46,21 @@ def load(
         raise UsageError(f"name a log (a path or a DSN), or set {DSN_VARIABLE}.")
     located: list[Located] = [locate(text, environment) for text in sources or (DSN_VARIABLE,)]
     errors: list[SourceError] = []
+    is_looked_at = False
     for found in located:
+        # Checks read all sources: where there are several, they run after the last one.
+        after = _find if found is located[-1] else look_closer
         try:
-            load_log(case, found.log, options, progress, after=_find)
+            load_log(case, found.log, options, progress, after)
+            is_looked_at = after is _find
         except SourceError as err:
             errors.append(err)
     skipped = tuple(str(err) for err in errors)
     if len(errors) == len(located):
         raise errors[0] if len(errors) == 1 else SourceError(" ".join(skipped))
+    if not is_looked_at:
+        with case.writing() as session:
+            keep_findings(session)
     return Loaded(next((f.harnesses for f in located if f.harnesses), ()), skipped)
 
 
