@@ -49,14 +49,21 @@ def load(
         raise UsageError(f"name a log (a path or a DSN), or set {DSN_VARIABLE}.")
     located: list[Located] = [locate(text, environment) for text in sources or (DSN_VARIABLE,)]
     errors: list[tuple[SourceError, str]] = []
+    is_looked_at = False
     for one in located:
+        # Checks read all sources: where there are several, they run after the last one.
+        after = _find if one is located[-1] else look_closer
         try:
-            load_log(case, one.log, options, progress, after=_find)
+            load_log(case, one.log, options, progress, after)
+            is_looked_at = after is _find
         except SourceError as err:
             errors.append((err, str(one.log)))
     if len(errors) == len(located):
         found = [err for err, _ in errors]
         raise found[0] if len(found) == 1 else SourceError(" ".join(map(str, found)))
+    if not is_looked_at:
+        with case.writing() as session:
+            keep_findings(session)
     return Loaded(next((f.harnesses for f in located if f.harnesses), ()), *_skipped(errors))
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from axnb.ax.behaviour import Harness, History, Next, Target, predict
+from axnb.ax.behaviour import Harness, History, Target, predict
 from axnb.ax.versions import GENERATIONS
 from axnb.case.case import Case
 from axnb.evidence.load import load_log
@@ -21,123 +20,112 @@ from tests import ax_logs
 from tests.ax_logs import RealLog
 from tests.servers import PostgresServer
 
+#: An answer of a real server: target, conversation, request, and what it did.
+Answer = tuple[str, str, str, dict[str, Any]]
 
-def _nexts(log: RealLog, source: str) -> dict[str, dict[str, Next]]:
-    """What is predicted of a log as each of its targets: target -> conversation -> answer.
 
-    As one of them a whole triage is asked as well: it says the same.
-    """
-    found = {}
+def _plain(log: RealLog) -> list[Answer]:
+    """Answers to empty requests and new inputs that name no harness."""
+    return [answer for answer in log.answers() if answer[2] in ("empty", "input")]
+
+
+def _naming(log: RealLog) -> list[Answer]:
+    """Answers to requests that name their harness."""
+    return [answer for answer in log.answers() if answer[2].startswith("input naming ")]
+
+
+def _decoding(log: RealLog) -> list[Answer]:
+    """Answers that tell what the real server decoded of rows with content."""
+    return [a for a in log.answers() if a[2] == "input" and (a[3].get("seen") or {}).get("rows")]
+
+
+def test_there_are_answers_of_every_kind() -> None:
+    logs = ax_logs.sqlite_logs()
+    assert sum(len(_plain(log)) for log in logs) == ax_logs.SQLITE_ANSWERS
+    assert sum(len(_plain(log)) for log in ax_logs.postgres_logs()) == ax_logs.POSTGRES_ANSWERS
+    assert any(map(_naming, logs))
+    assert any(map(_decoding, logs))
+
+
+def _servers(log: RealLog) -> dict[str, Target]:
+    """The servers that were asked about a log."""
+    return {
+        target: Target(
+            GENERATIONS[target.split()[0]],
+            tuple(map(Harness.parse, about["harnesses"])),
+            declared=True,
+        )
+        for target, about in log.truth["targets"].items()
+    }
+
+
+def _histories(case: Case, log: RealLog) -> dict[str, dict[str, History]]:
+    """What each server decodes: target -> conversation -> history. Its harnesses change nothing."""
+    servers = _servers(log)
+    with case.reading() as session:
+        by_generation = {
+            generation: {name: h for (_, name), h in histories(session, generation).items()}
+            for generation in dict.fromkeys(server.generation for server in servers.values())
+        }
+    return {target: by_generation[server.generation] for target, server in servers.items()}
+
+
+def _check_answers(log: RealLog, source: str) -> None:
+    """Compare every answer. As one of the servers a whole triage is asked as well, which says the
+    same."""
+    servers = _servers(log)
     with Case(settings=Settings()) as case:
         load_log(case, locate(source, {}).log)
-        for target, about in log.truth["targets"].items():
-            harnesses = tuple(Harness.parse(text) for text in about["harnesses"])
-            server = Target(GENERATIONS[target.split()[0]], harnesses, declared=True)
-            seen = _histories(case, server)
-            found[target] = {name: predict(server, history) for name, history in seen.items()}
-        answer = triage(case, Question(target.split()[0], harnesses))
-        assert {c.conversation_id: c.next for c in answer.conversations} == found[target]
-    return found
-
-
-def _compare(log: RealLog, source: str) -> int:
-    """Compare every answer; returns how many were compared."""
-    nexts = _nexts(log, source)
-    compared = 0
-    for target, conversation_id, request, truth in log.answers():
-        if request not in ("empty", "input"):
-            continue
+        seen = _histories(case, log)
+        target, server = list(servers.items())[-1]
+        answer = triage(case, Question(server.generation.name, server.harnesses))
+    nexts = {t: {n: predict(servers[t], h) for n, h in seen[t].items()} for t in servers}
+    assert {c.conversation_id: c.next for c in answer.conversations} == nexts[target]
+    for target, conversation_id, request, truth in _plain(log):
         predicted = nexts[target][conversation_id]
         does = predicted.empty if request == "empty" else predicted.input
         where = f"{log.name}, {target}, {conversation_id}, {request}"
         assert does == truth["does"], where
         assert truth.get("harness") in (None, predicted.harness), where
-        compared += 1
-    return compared
+    for target, conversation_id, request, truth in _naming(log):
+        naming = request.removeprefix("input naming ")
+        does = predict(servers[target], seen[target][conversation_id], naming).input
+        assert does == truth["does"], f"{log.name}, {target}, {conversation_id}, {naming}"
+    decoding = _decoding(log)
+    assert not decoding or any(nexts[target][name].history for target, name, *_ in decoding)
+    for target, conversation_id, _, truth in decoding:
+        # `seen` counts the steps that the real server decoded: none of some is a lost history.
+        steps, history = truth["seen"]["steps"], nexts[target][conversation_id].history
+        if history is not None:
+            where = f"{log.name}, {target}, {conversation_id}"
+            assert (history == "lost") <= (steps == 0), where
+            assert (history in ("read", "part")) or steps == 0, where
 
 
-def test_every_answer_on_sqlite() -> None:
-    compared = sum(_compare(log, str(log.sqlite)) for log in ax_logs.sqlite_logs())
-    assert compared == ax_logs.SQLITE_ANSWERS
+@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
+def test_every_answer_on_sqlite(log: RealLog) -> None:
+    _check_answers(log, str(log.sqlite))
 
 
-def test_every_answer_on_postgres(postgres: PostgresServer) -> None:
-    compared = 0
-    for log in ax_logs.postgres_logs():
-        dsn = postgres.create_database()
-        postgres.execute(log.dump, dsn.rsplit("/", 1)[1])
-        compared += _compare(log, dsn)
-    assert compared == ax_logs.POSTGRES_ANSWERS
+@pytest.mark.parametrize("log", ax_logs.postgres_logs(), ids=lambda log: log.name)
+def test_every_answer_on_postgres(log: RealLog, postgres: PostgresServer) -> None:
+    dsn = postgres.create_database()
+    postgres.execute(log.dump, dsn.rsplit("/", 1)[1])
+    _check_answers(log, dsn)
 
 
 @pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
 def test_names_of_conversations_mean_nothing(log: RealLog, tmp_path: Path) -> None:
     names = ax_logs.rename_conversations(log.sqlite, tmp_path / "log.sqlite")
-    compared = 0
     with Case(settings=Settings()) as case:
         load_log(case, locate(str(tmp_path / "log.sqlite"), {}).log)
-        for server, target, answers in _asked(log):
-            seen = _histories(case, server)
-            for conversation_id, request, truth in answers:
-                if request in ("empty", "input"):
-                    predicted = predict(server, seen[names[conversation_id]])
-                    does = predicted.empty if request == "empty" else predicted.input
-                    assert does == truth["does"], f"{target}, {conversation_id}, {request}"
-                    compared += 1
-    assert compared > 0
-
-
-def test_requests_that_name_their_harness() -> None:
-    compared = 0
-    for log in ax_logs.sqlite_logs():
-        with Case(settings=Settings()) as case:
-            load_log(case, locate(str(log.sqlite), {}).log)
-            for server, target, answers in _asked(log):
-                seen = _histories(case, server)
-                for conversation_id, request, truth in answers:
-                    naming = request.removeprefix("input naming ")
-                    if naming != request:
-                        predicted = predict(server, seen[conversation_id], naming).input
-                        assert predicted == truth["does"], f"{target}, {conversation_id}, {naming}"
-                        compared += 1
-    assert compared > 0
-
-
-Asked = Iterator[tuple[Target, str, list[tuple[str, str, dict[str, Any]]]]]
-
-
-def _asked(log: RealLog) -> Asked:
-    """The servers that were asked about a log, with (conversation, request, answer) of each."""
-    for target, about in log.truth["targets"].items():
-        harnesses = tuple(map(Harness.parse, about["harnesses"]))
-        server = Target(GENERATIONS[target.split()[0]], harnesses, declared=True)
-        yield (
-            server,
-            f"{log.name}, {target}",
-            [(c, request, truth) for t, c, request, truth in log.answers() if t == target],
-        )
-
-
-def _histories(case: Case, server: Target) -> dict[str, History]:
-    with case.reading() as session:
-        return {name: h for (_, name), h in histories(session, server.generation).items()}
-
-
-def test_what_a_server_reads_of_the_history() -> None:
-    """`seen` counts the steps that the real server decoded: none of some is a lost history."""
-    compared = 0
-    for log in ax_logs.sqlite_logs():
-        nexts = _nexts(log, str(log.sqlite))
-        for target, conversation_id, request, truth in log.answers():
-            seen = truth.get("seen")
-            history = nexts[target][conversation_id].history
-            if request != "input" or not seen or history is None or not seen["rows"]:
-                continue
-            where = f"{log.name}, {target}, {conversation_id}"
-            assert (history == "lost") <= (seen["steps"] == 0), where
-            assert (history in ("read", "part")) or seen["steps"] == 0, where
-            compared += 1
-    assert compared > 0
+        seen = _histories(case, log)
+    servers = _servers(log)
+    assert _plain(log) != []
+    for target, conversation_id, request, truth in _plain(log):
+        predicted = predict(servers[target], seen[target][names[conversation_id]])
+        does = predicted.empty if request == "empty" else predicted.input
+        assert does == truth["does"], f"{log.name}, {target}, {conversation_id}, {request}"
 
 
 @pytest.mark.parametrize("log", ax_logs.postgres_logs(), ids=lambda log: log.name)

@@ -12,6 +12,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,15 +31,36 @@ if TYPE_CHECKING:
 _OVERFULL = 1.25
 _ENOUGH_FOR_A_FILE = 0.8
 
+#: Up to so many bytes of a source, handing work from thread to thread takes longer than the work.
+_ENOUGH_FOR_A_THREAD = 4 << 20
+
 #: Raised when a table of the case changes its meaning.
 SCHEMA_VERSION = "5"
 
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 
 
+#: Statements of the package by their text: to take a long one apart takes longer than to run it on
+#: a small log. They belong to no connection.
+_PARSED: dict[str, list[duckdb.Statement]] = {}
+
+
+@cache
 def sql_text(room: str, name: str) -> str:
     """A SQL file of the package, such as `sql_text("case", "schema.sql")`."""
     return files("axnb").joinpath(room, name).read_text(encoding="utf-8")
+
+
+def statements(session: duckdb.DuckDBPyConnection, text: str) -> list[duckdb.Statement]:
+    """The statements of a text of the package, which is parsed once."""
+    if text not in _PARSED:
+        _PARSED[text] = session.extract_statements(text)
+    return _PARSED[text]
+
+
+def has_rows(session: duckdb.DuckDBPyConnection, table: str) -> bool:
+    """Has a table any row? Planning a query takes longer than asking whether it is needed."""
+    return bool(session.execute(f"select 1 from {table} limit 1").fetchall())
 
 
 def run_sql(
@@ -49,7 +71,7 @@ def run_sql(
     Each statement gets those of the named `values` that it uses.
     """
     found: list[Any] = []
-    for statement in session.extract_statements(sql_text(room, name)):
+    for statement in statements(session, sql_text(room, name)):
         used = {k: v for k, v in (values or {}).items() if k in statement.named_parameters}
         found = session.execute(statement, used or None).fetchall()
     return found
@@ -59,7 +81,8 @@ def ask(
     session: duckdb.DuckDBPyConnection, name: str, values: dict[str, Any] | None = None
 ) -> list[dict[str, Any]]:
     """The rows of one of the queries in `case/queries`, as dicts."""
-    result = session.execute(sql_text("case", f"queries/{name}.sql"), values or None)
+    (statement,) = statements(session, sql_text("case", f"queries/{name}.sql"))
+    result = session.execute(statement, values or None)
     names = [column[0] for column in result.description or ()]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
@@ -83,15 +106,20 @@ class Case:
         self._private: duckdb.DuckDBPyConnection | None = None
         if self.path is None:
             self._private = self._connect(":memory:", read_only=False)
-            self._create(self._private)
+            self._private.execute("set threads = 1")
+            _fill(self._private)
 
-    def make_room(self, size: int) -> None:
-        """Get ready for a source of about so many bytes.
+    def make_room(self, size: int, *, whole: bool = True) -> None:
+        """Get ready for a source of about so many bytes, or for some part of one.
 
         A private case that cannot be kept in memory goes to a file of its own, which is gone with
         it: DuckDB would pack what it spills from memory, and that takes longer than writing it.
         """
-        if self._private is None or size <= _OVERFULL * self.settings.memory_bytes:
+        if self._private is None:
+            return
+        if size > _ENOUGH_FOR_A_THREAD:
+            self._private.execute("reset threads")
+        if not whole or size <= _OVERFULL * self.settings.memory_bytes:
             return
         file = self._spill / "case.duckdb"
         if file.exists() or self._private.execute("select * from sources").fetchall():
@@ -103,7 +131,7 @@ class Case:
         # Nobody wants it after this process, let alone after a crash of the machine.
         self._private.execute("set fsync_mode = 'NONE'")
         self._private.execute("pragma disable_checkpoint_on_shutdown")
-        self._create(self._private)
+        _fill(self._private)
 
     # --- sessions ------------------------------------------------------------------------------
 
@@ -181,8 +209,7 @@ class Case:
 
     def _create(self, connection: duckdb.DuckDBPyConnection) -> None:
         if connection.execute("select count(*) from duckdb_tables()").fetchall() == [(0,)]:
-            run_sql(connection, "case", "schema.sql")
-            connection.execute("insert into meta values ('schema', ?)", [SCHEMA_VERSION])
+            _fill(connection)
             return
         self._check(connection)
 
@@ -219,6 +246,12 @@ class Case:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _fill(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables of a new case."""
+    run_sql(connection, "case", "schema.sql")
+    connection.execute("insert into meta values ('schema', ?)", [SCHEMA_VERSION])
 
 
 def _silence_progress(connection: duckdb.DuckDBPyConnection) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from axnb.ax.canonical import tree_digest
 from axnb.ax.json_text import Members, PayloadError, parse
 from axnb.case.canonical import digest_if_any
-from axnb.case.case import run_sql, sql_text
+from axnb.case.case import has_rows, run_sql, sql_text
 
 _DIGESTS = pa.schema([("row", pa.int64()), ("part", pa.int64()), ("digest", pa.binary())])
 
@@ -22,9 +22,10 @@ def compare(session: duckdb.DuckDBPyConnection, source: str) -> None:
         {"row": row, "part": part, "digest": digest}
         for row, part, digest in _digests(session, {"source": source})
     ]
-    session.register("canonical_digests", pa.Table.from_pylist(found, schema=_DIGESTS))
-    run_sql(session, "case", "derive/61_compared.sql")
-    session.unregister("canonical_digests")
+    if has_rows(session, "to_compare"):
+        session.register("canonical_digests", pa.Table.from_pylist(found, schema=_DIGESTS))
+        run_sql(session, "case", "derive/65_compared.sql")
+        session.unregister("canonical_digests")
     session.execute("drop table to_compare")
 
 

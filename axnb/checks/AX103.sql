@@ -2,6 +2,7 @@
 -- name: missing-tail
 -- severity: error
 -- needs: witnesses
+-- empty without: expectations or client_outputs or copies or missing_copies
 --
 -- The log ends before what somebody expected (--expect-last), before what a client was sent (the
 -- highest number in its transcript), or before another log that holds the same conversation and

@@ -1,6 +1,7 @@
 -- id: AX104
 -- name: conflicting-duplicate
 -- severity: error
+-- empty without: compared
 --
 -- Rows of one conversation share a number and say different things, or things that cannot be
 -- compared. AX's own table has a key that forbids it, so the rows come from a table without it, or

@@ -1,6 +1,7 @@
 -- id: AX105
 -- name: exact-duplicate
 -- severity: warning
+-- empty without: compared
 --
 -- Rows of one conversation share a number and say the same, whatever their spelling. AX's own
 -- table has a key that forbids it; a table without it was loaded twice, or restored into a log that

@@ -1,6 +1,7 @@
 -- id: AX106
 -- name: double-append
 -- severity: warning
+-- empty without: compared
 --
 -- Two rows of a turn have different numbers, the same call id and the same content: the same event
 -- was probably appended twice, as when an old writer's slow write and a new writer's both land, or

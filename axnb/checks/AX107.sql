@@ -2,6 +2,7 @@
 -- name: number-reused
 -- severity: error
 -- needs: witnesses
+-- empty without: copies or other_texts
 --
 -- A number was handed out twice: two logs hold the same conversation, agree on its first part and
 -- then differ, or a client was sent a text under a number at which the log holds none like it. A

@@ -2,6 +2,7 @@
 -- name: append-warning
 -- severity: error
 -- needs: witnesses
+-- empty without: server_events
 --
 -- The server's log says that it could not write an output, or the end of a turn, into the event
 -- log. From G4 on that is a warning and nothing more: the output is sent to the client all the same,

@@ -2,6 +2,7 @@
 -- name: unlogged-output
 -- severity: error
 -- needs: witnesses
+-- empty without: client_outputs
 --
 -- A client was sent outputs with the number 0: AX told the client, and could not log them. They are
 -- in no log, and a server that goes on from the log knows nothing of them; among them may be a call

@@ -1,6 +1,7 @@
 -- id: AX120
 -- name: undecodable-row
 -- severity: warning
+-- empty without: rejects
 --
 -- A row that AX of the row's own generation cannot decode. It is not absent: it is there and its raw
 -- bytes have a digest. The other rows of its conversation were read. Rows that are cut off, too

@@ -1,6 +1,7 @@
 -- id: AX122
 -- name: too-deep
 -- severity: warning
+-- empty without: rejects or oddities
 --
 -- A payload is nested deeper than readers go. AX gives up at 10,000 levels, and then the whole
 -- conversation is unreadable; SQLite's own JSON functions, PostgreSQL's and Python's give up at

@@ -1,6 +1,7 @@
 -- id: AX125
 -- name: nul-escape
 -- severity: info
+-- empty without: oddities
 --
 -- A text holds the character U+0000. AX and JSON have no quarrel with it; PostgreSQL's jsonb refuses
 -- it, C programs end the text there, and some readers show six characters in its place. Compare and

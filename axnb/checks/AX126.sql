@@ -1,6 +1,7 @@
 -- id: AX126
 -- name: lone-surrogate
 -- severity: warning
+-- empty without: rejects
 --
 -- A text holds one half of a character that UTF-16 writes as two, as when an output was cut at a
 -- number of units. AX refuses the whole conversation for it; readers that let it pass break later,

@@ -1,6 +1,7 @@
 -- id: AX127
 -- name: duplicate-key
 -- severity: warning
+-- empty without: rejects or oddities
 --
 -- A key stands twice in one object. Parsers disagree which value counts: the first, the last, or
 -- neither. AX refuses the row, and with it the conversation, unless it drops the whole object

@@ -1,6 +1,7 @@
 -- id: AX128
 -- name: big-number
 -- severity: info
+-- empty without: oddities
 --
 -- A number of a call, a result or a configuration is 2^53 or more. AX keeps such numbers as doubles,
 -- where neighbouring whole numbers are one: what was 9007199254740993 is 9007199254740992 in the log.

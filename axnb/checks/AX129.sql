@@ -1,6 +1,7 @@
 -- id: AX129
 -- name: storage-drift
 -- severity: warning
+-- empty without: oddities
 --
 -- A column of the row has another storage class than AX gives it: a payload that is a BLOB, a number
 -- that is text. Another program wrote or restored it. AX reads some of these as if nothing had

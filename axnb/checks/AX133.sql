@@ -1,6 +1,7 @@
 -- id: AX133
 -- name: torn-row
 -- severity: warning
+-- empty without: rejects
 --
 -- The last row of a conversation is cut off: its text ends before its JSON does. A copy was cut
 -- short, or a write was. The rows before it are whole; a plan that takes this row out leaves a

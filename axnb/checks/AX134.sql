@@ -1,6 +1,7 @@
 -- id: AX134
 -- name: unreadable-key
 -- severity: warning
+-- empty without: rejects
 --
 -- The key of a row says no conversation or no number: it is NULL, no text, or no whole number. AX
 -- does not find the row under its conversation, or reads it at a place that no number tells.

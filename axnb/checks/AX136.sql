@@ -1,6 +1,7 @@
 -- id: AX136
 -- name: unknown-content
 -- severity: warning
+-- empty without: careful_parts
 --
 -- A part of a row is of a kind that the row's own generation has no name for. AX reads the row and
 -- drops the part without a word. The other parts and rows are as they were; a newer AX, or a fork of

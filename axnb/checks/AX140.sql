@@ -8,11 +8,11 @@ select
     source,
     null as conversation_id,
     null as step,
-    format('the log holds rows of {}.', array_to_string(list_sort(list(distinct generation)), ', ')) as sentence,
+    format('the log holds rows of {}.', array_to_string(list_sort(list(generation)), ', ')) as sentence,
     [] as witness
-from turns
+from (select distinct source, generation from turns)
 group by source
-having count(distinct generation) > 1
+having count(*) > 1
 union all
 select
     t.source,
@@ -23,14 +23,15 @@ select
 from (
     -- The first turn that another generation wrote than the conversation's first.
     select
-        source, conversation_id, list(distinct generation) as generations,
-        arg_min(first_row, turn) filter (generation <> first_generation) as first_row
+        source, conversation_id, list(generation) as generations,
+        arg_min(first_row, first_turn, 2)[2] as first_row
     from (
-        select *, first_value(generation) over (partition by source, conversation_id order by turn) as first_generation
+        select source, conversation_id, generation, min(turn) as first_turn, arg_min(first_row, turn) as first_row
         from turns
+        group by source, conversation_id, generation
     )
     group by source, conversation_id
-    having count(distinct generation) > 1
+    having count(*) > 1
 ) t
 left join log_rows e on e.source = t.source and e."row" = t.first_row
 union all

@@ -1,6 +1,7 @@
 -- id: AX152
 -- name: execution-at-odds
 -- severity: warning
+-- empty without: executions
 --
 -- What execution_log says of a turn does not fit what the conversation says. G3 begins an execution as
 -- PENDING under one agent, ends it once as COMPLETED, and ends the turn with it. Rows of it are gone,

@@ -1,6 +1,7 @@
 -- id: AX153
 -- name: orphaned-executions
 -- severity: info
+-- empty without: executions
 --
 -- execution_log holds executions that no row of any conversation names. Their conversations were
 -- deleted: G3 leaves the executions of agents that an agent called, and every later generation leaves

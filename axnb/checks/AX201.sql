@@ -1,6 +1,7 @@
 -- id: AX201
 -- name: unpaired-result
 -- severity: warning
+-- empty without: orphan_results
 --
 -- A result was logged and no call that it could answer. The call was lost with an append that failed,
 -- was taken out by somebody, or stands under another id. Equal numbers of calls and results prove

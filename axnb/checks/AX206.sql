@@ -1,6 +1,7 @@
 -- id: AX206
 -- name: conflicting-calls
 -- severity: warning
+-- empty without: compared
 --
 -- One id names several calls within one turn, and they ask for different things: another tool, or
 -- other arguments. Which result belongs to which call is a guess from there on, and to a ledger both

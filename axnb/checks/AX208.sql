@@ -1,6 +1,7 @@
 -- id: AX208
 -- name: no-stable-operation-id
 -- severity: info
+-- empty without: tool_calls
 --
 -- A tool that may change something has no operation id of its own, so its calls are known by the id
 -- that the model gave them, or by none. That id is another one when the operation is asked for

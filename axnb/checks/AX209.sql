@@ -1,6 +1,7 @@
 -- id: AX209
 -- name: missing-operation-id
 -- severity: warning
+-- empty without: tool_calls, tool_rules
 --
 -- axnb.toml says where the arguments of a tool hold its operation id, and this call has none there.
 -- Its effect can be found in a ledger by its time and its content only.

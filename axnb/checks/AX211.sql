@@ -1,6 +1,7 @@
 -- id: AX211
 -- name: possible-double
 -- severity: warning
+-- empty without: compared, tool_calls
 --
 -- A call whose outcome is unknown was followed by a call of the same tool with the same arguments.
 -- If the first one had its effect after all, as after a time-out, there are two now. Look for both in

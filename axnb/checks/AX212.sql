@@ -1,6 +1,7 @@
 -- id: AX212
 -- name: approved-not-started
 -- severity: info
+-- empty without: questions
 --
 -- A person approved a question, and no call followed in the turn of the answer. What was approved
 -- was not started, or its harness does not log what it runs: the outcome is unknown. A declined

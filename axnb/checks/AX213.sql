@@ -1,6 +1,7 @@
 -- id: AX213
 -- name: ambiguous-operation-id
 -- severity: warning
+-- empty without: tool_calls, oddities
 --
 -- The operation id of a call is a number of 2^53 or more, and AX keeps it as a double: the log may
 -- hold another number than the tool was given. Neighbours of it in a ledger are candidates too;

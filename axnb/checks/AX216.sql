@@ -1,6 +1,7 @@
 -- id: AX216
 -- name: answer-without-question
 -- severity: warning
+-- empty without: careful_parts
 --
 -- A person's answer stands where no question with its id waits for one: none was asked before it, or an
 -- earlier answer was given already. The question was lost or stands under another id, or the answer was

@@ -1,6 +1,7 @@
 -- id: AX217
 -- name: done-without-approval
 -- severity: warning
+-- empty without: tool_calls, questions
 --
 -- A person was asked about a call, and its result stands there without an approval before it: the
 -- answer was no, or came later, or never. Either the harness did not wait, or the answer was changed.

@@ -1,6 +1,7 @@
 -- id: AX218
 -- name: result-in-later-turn
 -- severity: warning
+-- empty without: tool_calls
 --
 -- A call has no result in its own turn, and a later turn holds one under its id. The turn ended while
 -- the call was open and its tool answered late, or rows were put into another order, or the result is

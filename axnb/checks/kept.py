@@ -27,13 +27,17 @@ def keep_findings(session: duckdb.DuckDBPyConnection) -> None:
     session.execute("drop table found")
 
 
-def find(session: duckdb.DuckDBPyConnection, asked: str) -> None:
+def find(session: duckdb.DuckDBPyConnection, asked: str, *, witnesses: bool) -> None:
     """Fill the temp table `found`: what is kept, and what the checks find that need a server.
 
-    `asked` is the server's name; `answers` (temp) holds what it does next.
+    `asked` is the server's name; `answers` (temp) holds what it does next. `witnesses`: are there
+    the tables of what stands beside a log?
     """
     kept = _fingerprint() in _meta(session, "findings")
-    run_checks(session, [c for c in checks() if c.needs or not kept], {"asked": asked})
+    wanted = [c for c in checks() if c.needs or not kept]
+    if not witnesses:
+        wanted = [c for c in wanted if "witnesses" not in c.needs]
+    run_checks(session, wanted, {"asked": asked})
     if kept:
         run_sql(session, "case", "queries/take_kept_findings.sql")
 

@@ -5,7 +5,8 @@ A check is a query over the tables of a case. Its header says what it is; the qu
 (step, digest). `needs: answers` means that it also reads `answers`, what the asked server does
 next with each conversation; `needs: witnesses` that it holds a log against what stands beside it
 (client transcripts, server logs, expectations, other logs). Such a check runs at triage, all others
-when a source is loaded.
+when a source is loaded. `empty without: compared, rejects or oddities` means that it can find
+nothing unless `compared` has rows, and one of the others: to plan it takes longer than to look.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Literal, cast
 
 import duckdb
 
+from axnb.case.case import has_rows, statements
 from axnb.errors import UsageError
 
-_FIELD = re.compile(r"-- (id|name|severity|needs): (.+)")
+_FIELD = re.compile(r"-- (id|name|severity|needs|empty without): (.+)")
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Check:
     name: str
     severity: Literal["info", "warning", "error"]
     needs: tuple[str, ...]
+    #: It finds nothing unless one table of each of these groups has rows.
+    empty_without: tuple[tuple[str, ...], ...]
     explanation: str
     sql: str
 
@@ -94,10 +98,17 @@ def _parse(text: str) -> Check:
         id=fields["id"],
         name=fields["name"],
         severity=cast(Literal["info", "warning", "error"], fields["severity"]),
-        needs=tuple(need.strip() for need in fields.get("needs", "").split(",") if need.strip()),
+        needs=_listed(fields.get("needs", "")),
+        empty_without=tuple(
+            tuple(group.split(" or ")) for group in _listed(fields.get("empty without", ""))
+        ),
         explanation="\n".join(explanation).strip(),
         sql="\n".join(lines[body:]).strip(),
     )
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def run_checks(
@@ -111,11 +122,15 @@ def run_checks(
         "source varchar, conversation_id varchar, step bigint, sentence varchar, "
         "witness struct(step bigint, digest varchar)[])"
     )
+    is_filled = cache(partial(has_rows, session))
     for check in wanted:
+        if not all(any(map(is_filled, group)) for group in check.empty_without):
+            continue
         header = {"id": check.id, "name": check.name, "severity": check.severity}
         used = {name: value for name, value in (values or {}).items() if f"${name}" in check.sql}
-        session.execute(
+        (statement,) = statements(
+            session,
             "insert into found select $id, $name, $severity, source, conversation_id, step, "
             f"sentence, witness from ({check.sql})",
-            {**header, **used},
         )
+        session.execute(statement, {**header, **used})

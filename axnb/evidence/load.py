@@ -120,8 +120,7 @@ def load_log(
     while True:
         try:
             with open_reader(locator, options, case.settings) as reader:
-                if options.conversation is None:
-                    case.make_room(reader.size())
+                case.make_room(reader.size(), whole=options.conversation is None)
                 with case.writing() as session:
                     source = source_name(session, reader.kind, reader.locator, "log")
                     _forget(session, source)

@@ -154,6 +154,8 @@ class LogBuilder:
     ) -> Path:
         """Write the log as a SQLite file and return its path."""
         with closing(sqlite3.connect(path)) as connection:
+            # It need not outlast a crash of the machine.
+            connection.execute("PRAGMA synchronous = OFF")
             for pragma in pragmas:
                 connection.execute(f"PRAGMA {pragma}")
             connection.execute(self.ddl(keyed=keyed, typed=typed))

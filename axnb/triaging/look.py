@@ -15,7 +15,7 @@ import pyarrow as pa
 from axnb.ax import versions
 from axnb.ax.behaviour import History, Next, Target
 from axnb.ax.versions import G5_OR_G5B, Generation
-from axnb.case.case import ask, run_sql
+from axnb.case.case import ask, has_rows, run_sql
 from axnb.checks.kept import digest_key, find
 from axnb.result import Finding, Witness
 from axnb.triaging.answer import SourceTriage, UnresolvedCall
@@ -89,6 +89,7 @@ class Look:
     ) -> None:
         self._session = session
         self._ids = _ids(conversations)
+        self._has_witnesses = False
 
     def sources(self) -> tuple[SourceTriage, ...]:
         """What was loaded."""
@@ -160,18 +161,20 @@ class Look:
             "has_owners": target.generation.owner_key is not None,
         }
         run_sql(self._session, "checks", "views/answers.sql", values)
-        prepare(self._session, expectations, self._ids or ())
-        find(self._session, target.generation.label)
+        self._has_witnesses = prepare(self._session, expectations, self._ids or ())
+        find(self._session, target.generation.label, witnesses=self._has_witnesses)
         found = ask(self._session, "findings")
         key = digest_key(self._session) if found else b""
         return tuple(_finding(record, key) for record in found)
 
     def not_compared(self) -> list[str]:
         """Which rows of two logs could not be held against each other; call it after `findings`."""
-        return not_compared(self._session)
+        return not_compared(self._session) if self._has_witnesses else []
 
     def times(self) -> dict[Key, tuple[str, str]]:
         """When conversations were seen first and last, in ISO 8601 and UTC."""
+        if not any(has_rows(self._session, table) for table in ("server_events", "executions")):
+            return {}
         return {
             (found["source"], found["conversation_id"]): (
                 _utc(found["first_seen"]),

@@ -67,12 +67,19 @@ class Expectation:
 
 def prepare(
     session: duckdb.DuckDBPyConnection, expectations: Sequence[Expectation], named: Sequence[str]
-) -> None:
-    """Make the tables that checks with `needs: witnesses` read; `asked_answers` is registered."""
+) -> bool:
+    """Make the tables that checks with `needs: witnesses` read; `asked_answers` is registered.
+
+    False if nothing stands beside a log: then there are few of them, and nothing to find.
+    """
     rows = [vars(expectation) for expectation in expectations]
     session.register("asked_expectations", pa.Table.from_pylist(rows, schema=_EXPECTATIONS))
     names = pa.table({"conversation_id": pa.array(named, pa.string())})
     session.register("asked_names", names)
+    run_sql(session, "checks", "views/asked.sql")
+    ((sources,),) = session.execute("select count(*) from sources").fetchall()
+    if sources < 2 and not expectations:
+        return False
     run_sql(session, "checks", "views/witnesses.sql")
     steps = pa.Table.from_batches(_compared(session), schema=_STEPS)
     session.register("canonical_steps", steps)
@@ -80,6 +87,7 @@ def prepare(
     texts = pa.Table.from_batches(_text_digests(session), schema=_DIGESTS)
     session.register("text_digests", texts)
     run_sql(session, "checks", "views/other_texts.sql")
+    return True
 
 
 def not_compared(session: duckdb.DuckDBPyConnection) -> list[str]:

@@ -70,3 +70,16 @@ def test_a_second_source_is_looked_at_with_the_first(case: Case, tmp_path: Path)
     assert {(f.id, f.source) for f in found.values()} == {("AX110", "log"), ("AX203", "log-2")}
     assert found["AX110"].witness[0].step == first.witness[0].step
     assert found["AX110"].witness[0].digest != first.witness[0].digest, "the key is of all sources"
+
+
+def test_sources_are_looked_at_though_the_last_one_cannot_be_read(
+    case: Case, tmp_path: Path
+) -> None:
+    first = wounds_turns.interrupted().write_sqlite(tmp_path / "a.sqlite")
+    second = _unanswered().write_sqlite(tmp_path / "b.sqlite")
+    skipped = load(case, [str(first), str(second), str(tmp_path / "none.sqlite")]).skipped
+    assert len(skipped) == 1
+    assert {("AX110", "log"), ("AX203", "log-2")} <= set(
+        case.rows("select id, source from findings")
+    )
+    assert case.rows("select count(*) from meta where name = 'findings'") == [(1,)]

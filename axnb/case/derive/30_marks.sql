@@ -32,7 +32,8 @@ from (
 where call_id = '' or calls <> 1 or results > 1 or answered <= called or tools_differ
 group by conversation;
 
--- What pairing in Python finds, and what the settings say of the tools.
+-- What pairing in Python finds, what the settings say of the tools, and what is found to be compared:
+-- most logs have nothing of some of it.
 create or replace temp table paired (
     conversation bigint, turn bigint, call_step bigint, call_position bigint, "row" bigint,
     part bigint, call_id varchar, tool varchar, observations bigint, result_step bigint,
@@ -41,4 +42,15 @@ create or replace temp table paired (
 create or replace temp table unclaimed (
     conversation bigint, turn bigint, step bigint, position bigint, "row" bigint, part bigint,
     call_id varchar, tool varchar
+);
+create or replace temp table operation_ids (
+    "row" bigint, part bigint, path varchar, operation_id varchar, arguments varchar
+);
+create or replace temp table wanted (
+    why varchar, part bigint, "row" bigint, conversation integer, step bigint, position bigint,
+    turn bigint, kind varchar, call_id varchar, tool varchar
+);
+create or replace temp table to_compare (
+    source varchar, why varchar, "row" bigint, part bigint, conversation_id varchar, step bigint,
+    position bigint, turn bigint, kind varchar, call_id varchar, tool varchar, row_digest blob
 );

@@ -1,7 +1,7 @@
 -- Operation ids by rule: a path into the arguments of a tool's calls. A landing step: it is the
 -- last look into a payload. Where the value is a number, `arguments` stays beside it: DuckDB spells
 -- some numbers anew (1e2 as 100.0), and to a ledger that is another key. Parameter: $source.
-create or replace temp table operation_ids as
+insert into operation_ids
 select
     "row",
     part,

@@ -23,11 +23,12 @@ told as (
     from log group by conversation
 ),
 turned as (
-    select
-        conversation_id,
-        count(*) as turns,
-        list_sort(list(distinct generation)) as generations
-    from turns where source = $source group by conversation_id
+    select conversation_id, sum(turns)::bigint as turns, list_sort(list(generation)) as generations
+    from (
+        select conversation_id, generation, count(*) as turns
+        from turns where source = $source group by conversation_id, generation
+    )
+    group by conversation_id
 ),
 asking as (
     select conversation_id, count(*) as open_questions
@@ -50,5 +51,7 @@ select
     content_count
 from told
 join conversation_numbers n on n.source = $source and n.conversation = told.conversation
-join turned using (conversation_id)
+-- Every conversation has turns; but for an inner join DuckDB makes filters first, for longer than all
+-- of a small log takes.
+left join turned using (conversation_id)
 left join asking using (conversation_id);

@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from axnb.ax.json_text import Members, dump, parse
-from axnb.case.case import run_sql
+from axnb.case.case import has_rows, run_sql
 from axnb.case.pairing import Mark, PairedCall, pair
 from axnb.settings import Tool
 
@@ -51,6 +51,21 @@ _UNCLAIMED = pa.schema(
     ]
 )
 
+#: SQL files, each with the table without whose rows it would do nothing.
+_BEFORE_PAIRING = (("10_turns", None), ("20_questions", "careful_parts"), ("30_marks", None))
+_AFTER_PAIRING = (
+    ("40_tool_calls", "marks"),
+    ("41_orphan_results", "unclaimed"),
+    ("50_conversations", None),
+    ("55_owners", None),
+    ("56_row_shapes", None),
+    ("60_shared_numbers", None),
+    ("61_same_number", "shared_numbers"),
+    ("62_same_id", "tangled"),
+    ("63_open_calls", "marks"),
+    ("64_to_compare", "wanted"),
+)
+
 _TEMPORARY = (
     "placed",
     "marks",
@@ -59,7 +74,6 @@ _TEMPORARY = (
     "unclaimed",
     "operation_ids",
     "shared_numbers",
-    "same_id",
     "wanted",
 )
 
@@ -69,22 +83,20 @@ def derive(session: duckdb.DuckDBPyConnection, source: str, tools: Mapping[str, 
 
     What has to be compared is left in the temp table `to_compare`, for `axnb.case.comparing`.
     """
-    values = {"source": source}
-    for name in ("10_turns", "20_questions", "30_marks"):
-        run_sql(session, "case", f"derive/{name}.sql", values)
+    _run(session, source, _BEFORE_PAIRING)
     _pair_tangled(session, source)
     _apply_tool_rules(session, source, tools)
-    for name in (
-        "40_tool_calls",
-        "41_orphan_results",
-        "50_conversations",
-        "55_owners",
-        "56_row_shapes",
-        "60_to_compare",
-    ):
-        run_sql(session, "case", f"derive/{name}.sql", values)
+    _run(session, source, _AFTER_PAIRING)
     for name in _TEMPORARY:
         session.execute(f"drop table {name}")
+
+
+def _run(
+    session: duckdb.DuckDBPyConnection, source: str, steps: tuple[tuple[str, str | None], ...]
+) -> None:
+    for name, table in steps:
+        if table is None or has_rows(session, table):
+            run_sql(session, "case", f"derive/{name}.sql", {"source": source})
 
 
 def _pair_tangled(session: duckdb.DuckDBPyConnection, source: str) -> None:
@@ -188,8 +200,9 @@ def _apply_tool_rules(
         ]
     )
     _append(session, "tool_rules", rules, schema)
-    run_sql(session, "case", "derive/32_operation_ids.sql", {"source": source})
-    _keep_digits(session)
+    if rules:
+        run_sql(session, "case", "derive/32_operation_ids.sql", {"source": source})
+        _keep_digits(session)
 
 
 def _keep_digits(session: duckdb.DuckDBPyConnection) -> None:
