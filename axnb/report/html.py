@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 _LIVE = "live backup"
 
-#: Remarks on one source that are shown.
-_MOST_REMARKS = 20
+#: Remarks on one source that are shown, and files that a command names.
+_MOST_REMARKS = 10
+_MOST_FILES = 60
 
 _KINDS = {"eventlog": "AX event log", "client": "client transcript", "server-log": "server log"}
 
@@ -172,7 +173,7 @@ def _check(result: Result) -> _Check:
             continue
         for name in custody.get("files") or {}:
             # What had to be escaped to be shown would name another file.
-            if safe(name) == name and len(names) < MOST_SOURCES:
+            if safe(name) == name and len(names) < _MOST_FILES:
                 names[name] = None
             else:
                 unnamed += 1

@@ -26,7 +26,7 @@ MOST_FINDINGS = 300
 MOST_CONVERSATIONS = 300
 
 #: Sources that are shown.
-MOST_SOURCES = 40
+MOST_SOURCES = 20
 
 #: Columns of a stranger's text: an id may have megabytes.
 MOST_COLUMNS = 120
