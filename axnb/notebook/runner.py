@@ -123,11 +123,15 @@ def _environment(stage: Path, scratch: Path) -> dict[str, str]:
 
 def _copy(notebook: Path, private: Path) -> Path:
     """A copy of the notebook that nobody changes while it is checked and run."""
-    plain = private / "in.ipynb"
     try:
-        plain.write_bytes(notebook.read_bytes())
+        content = notebook.read_bytes()
     except OSError as err:
         raise AxnbError(f"{notebook} cannot be read: {err.strerror}.") from err
+    plain = private / "in.ipynb"
+    try:
+        plain.write_bytes(content)
+    except OSError as err:
+        raise AxnbError(f"a temporary file cannot be written: {err.strerror}.") from err
     return plain
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,13 @@ _NULL = "tag:yaml.org,2002:null"
 
 def texts_of(text: str) -> list[str]:
     """The texts of a list in YAML or JSON; raises ValueError if it is no list of them."""
+    try:
+        # YAML reads an escaped pair of surrogates, as JSON has it, as two halves.
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, list) and all(isinstance(part, str) for part in found):
+        return found
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError) as err:

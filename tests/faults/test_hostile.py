@@ -577,8 +577,9 @@ def _parameters(world: World) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("_kernels_find_axnb")
 def test_the_notebook_runs_no_parameter_and_shows_no_contents(world: World) -> None:
-    output = world.root / "work" / "ran.ipynb"
-    assert run_notebook(NOTEBOOK, output, _parameters(world)) is False
+    parameters = _parameters(world)
+    assert run_notebook(NOTEBOOK, parameters).exit_code == 1
+    output = Path(parameters["out"], NOTEBOOK.name)
     _safe(output.read_text(encoding="utf-8"), piles=True)
     ran = nbformat.read(output, as_version=4)
     outputs = [o for cell in ran.cells for o in cell.get("outputs", ())]
