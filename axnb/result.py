@@ -166,6 +166,15 @@ class Result:
         """The result as the text of `result.json`."""
         return to_json(self.as_dict(), indent=1) + "\n"
 
+    def write(self, folder: Path, called: Path | None = None) -> Path:
+        """Write `result.json` into a folder, which is made where it is missing.
+
+        Raises AxnbError with the path, or with what the folder is `called`.
+        """
+        path = folder / "result.json"
+        write_file(path, self.text(), called=(called or folder) / path.name)
+        return path
+
     def digest(self) -> str:
         """The sha256 of all but the block `run`: the same for the same evidence.
 

@@ -35,7 +35,7 @@ _ENOUGH_FOR_A_FILE = 0.8
 _ENOUGH_FOR_A_THREAD = 4 << 20
 
 #: Raised when a table of the case changes its meaning.
-SCHEMA_VERSION = "5"
+SCHEMA_VERSION = "6"
 
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 

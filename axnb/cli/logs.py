@@ -70,7 +70,7 @@ def triage(
         script = plan(case, answer, ready=conversations).text if as_plan else ""
         if out is not None:
             found = triage_result(case, answer, asked, plan=script)
-            write_folder(found, out, case.settings.environment)
+            write_folder(found, out)
     if csv_path is not None:
         write_csv(answer, csv_path)
     if parquet_path is not None:

@@ -88,6 +88,10 @@ def _stage(folder: Path) -> Iterator[Path]:
         shutil.rmtree(stage, ignore_errors=True)
 
 
+#: What a reader looks for, in the order in which it is named.
+_FIRST = {"result.json": 0, "report.html": 1}
+
+
 def publish(stage: Path, folder: Path) -> tuple[str, ...]:
     """Move the staged files into the result folder, `result.json` last; their names, it first.
 
@@ -95,7 +99,7 @@ def publish(stage: Path, folder: Path) -> tuple[str, ...]:
     """
     names = sorted(
         (path.name for path in stage.iterdir() if path.is_file()),
-        key=lambda name: (name != "result.json", name.endswith(".ipynb"), name),
+        key=lambda name: (_FIRST.get(name, len(_FIRST)), name.endswith(".ipynb"), name),
     )
     kept = stage / "kept"
     moved: list[str] = []

@@ -58,7 +58,6 @@ class TriageWorkspace:
         """The triage."""
         return self._desk.triage
 
-    @property
     def result(self) -> Result:
         """The triage in the form of a result."""
         return self._desk.result
@@ -100,7 +99,7 @@ class TriageWorkspace:
         if not self._chosen["out"]:
             return "Nothing was written: the parameter out names no folder."
         folder = Path(self._chosen["out"])
-        write_folder(self.result, folder, self.case.settings.environment)
+        write_folder(self.result(), folder, self.case.settings.environment)
         return f"The result is in {folder}."
 
     def _open_anew(self, values: Mapping[str, Any], progress: Progress) -> str:

@@ -20,14 +20,17 @@ VIEWS: Mapping[str, Callable[[Result], str]] = {
 }
 
 
-def write_folder(result: Result, folder: Path, environment: Mapping[str, str]) -> None:
+def write_folder(
+    result: Result, folder: Path, environment: Mapping[str, str] | None = None
+) -> None:
     """Write `result.json` and then its views, each whole or not at all.
 
     In a run of `axnb notebook run` they are staged: the run publishes them when the notebook has
     come to its end. Raises AxnbError with the path for what cannot be written.
     """
-    target = _stage(folder, environment)
-    for name, render in {"result.json": Result.text, **VIEWS}.items():
+    target = _stage(folder, environment or {})
+    result.write(target, called=folder)
+    for name, render in VIEWS.items():
         write_file(target / name, render(result), called=folder / name)
 
 

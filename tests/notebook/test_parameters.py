@@ -215,7 +215,7 @@ def test_what_papermill_cannot_read_is_no_notebook(tmp_path: Path) -> None:
 
 def test_any_text_reaches_the_query_as_data() -> None:
     found = by_papermill("ok").result
-    assert found["parameters"]["conversation"] == QUOTES
+    assert found["parameters"]["conversations"] == [QUOTES]
     assert [c["conversation_id"] for c in found["answer"]["conversations"]] == [QUOTES]
     assert not (scratch() / "owned").exists()
 
@@ -308,7 +308,7 @@ def test_a_password_of_the_environment_is_in_no_file(
     work = open_triage("LOG_DSN", str(tmp_path / "out"), case=str(tmp_path / "case.duckdb"))
     work.save()
     assert work.triage.verdict == "ok"
-    assert len(list(tmp_path.rglob("*"))) == 4
+    assert len(list(tmp_path.rglob("*"))) == 6
     assert _files_with(postgres.password, tmp_path) == []
 
 

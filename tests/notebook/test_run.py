@@ -19,12 +19,13 @@ from axnb.cli.notebooks import _joined
 from axnb.errors import UsageError
 from axnb.notebook.runner import Run, run_notebook
 from axnb.notebook.shipped import find_notebook
+from axnb.report.folder import VIEWS
 from tests.notebook.runs import NOTEBOOK, QUOTES, REPOSITORY, log_of
 from tests.notebook.tiny import OUT, save, tiny
 
 Cli = Callable[..., Result]
 
-WHOLE = {"result.json", "report.html", NOTEBOOK.name}
+WHOLE = {"result.json", *VIEWS, NOTEBOOK.name}
 
 
 def _names(folder: Path) -> set[str]:
@@ -42,7 +43,8 @@ def test_a_run_from_end_to_end(axnb: Cli, tmp_path: Path, monkeypatch: pytest.Mo
     result = axnb("notebook", "run", "triage", "-p", "source", "log.sqlite", "--out", "out/a")
     assert result.exit_code == 1
     assert result.stdout == (
-        "✗ failed: the result is in out/a (result.json, report.html, 01_triage.ipynb).\n"
+        "✗ failed: the result is in out/a (result.json, report.html, junit.xml, report.md, "
+        "01_triage.ipynb).\n"
     )
     assert result.stderr == f"axnb: {NOTEBOOK} runs; its result goes to out/a.\n"
     out = home / "out" / "a"
@@ -136,7 +138,7 @@ def test_texts_arrive_as_they_are(tmp_path: Path) -> None:
     ran = run_notebook(notebook, given)
     found = json.loads((out / "result.json").read_text("utf-8"))["parameters"]
     assert found == {"texts": texts, "all": texts}
-    assert ran.files == ("result.json", "report.html", "{a} {0}.ipynb")
+    assert ran.files == ("result.json", *VIEWS, "{a} {0}.ipynb")
 
 
 @pytest.mark.slow

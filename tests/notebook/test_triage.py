@@ -14,6 +14,7 @@ import pytest
 
 from axnb.errors import AxnbError, VerdictError
 from axnb.notebook.workspace import open_triage
+from axnb.report.folder import VIEWS
 from tests.notebook.runs import (
     HOSTILE,
     NOTEBOOK,
@@ -46,7 +47,7 @@ def test_axnb_says_that_all_cells_ran() -> None:
 def test_the_result_folder_is_whole() -> None:
     for run in (by_papermill("ok"), by_axnb("failed")):
         left = {path.name for path in run.folder.iterdir()}
-        assert left == {"result.json", "report.html", NOTEBOOK.name}
+        assert left == {"result.json", *VIEWS, NOTEBOOK.name}
 
 
 # --- the result ----------------------------------------------------------------------------------
@@ -101,7 +102,7 @@ def test_the_result_is_written_first(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "result.json").read_text("utf-8"))["verdict"] == "ok"
     cells = nbformat.read(NOTEBOOK, as_version=4).cells
     working = [c.source for c in cells if c.cell_type == "code" and "tags" not in c.metadata]
-    assert "save()" in working[0]
+    assert "open_triage(" in working[0]
     assert "finish()" in working[-1]
 
 
