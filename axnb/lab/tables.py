@@ -26,8 +26,7 @@ class TablesView(View):
     """The tables of the case; with a person, what can be done with them."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
+        super().__init__(desk)
         self.rows: RowsBrowser | None = None
         self.compared: Comparison | None = None
         self.query: QueryBox | None = None
@@ -56,20 +55,14 @@ class TablesView(View):
         from axnb.lab.rows import RowsBrowser
 
         rows, compared = RowsBrowser(self._desk), Comparison(self._desk)
-        self.rows, self.compared, self.query = rows, compared, QueryBox(self._desk)
-        case = [self._desk.case]
-
-        def loaded() -> None:
-            # A conversation that was chosen elsewhere changes nothing here.
-            if case[0] is not self._desk.case:
-                case[0] = self._desk.case
-                rows.reload()
-                compared.reload()
-
-        self._desk.listen(loaded)
-        rows.refresh()
+        query = QueryBox(self._desk)
+        self.rows, self.compared, self.query = rows, compared, query
+        self._refresh = rows.refresh
+        for reload in (rows.reload, compared.reload, query.reload):
+            self._desk.on_case(reload)
+        self._refresh()
         return controls.column(
             *(controls.html(fragments.heading("Rows of the log")), rows.box),
             *(controls.html(fragments.heading("Compare")), compared.box),
-            *(controls.html(fragments.heading("Ask in SQL")), self.query.box),
+            *(controls.html(fragments.heading("Ask in SQL")), query.box),
         )
