@@ -9,8 +9,11 @@ import duckdb
 
 from axnb.case.case import ask, run_sql
 
-#: Rows that are counted before nobody counts further.
+#: Lines that are counted before nobody counts further.
 MOST_COUNTED = 100_000
+
+#: Before the first line: SQLite numbers its rows from below zero if somebody wants it to.
+START = (-(2**63), -1)
 
 Record = dict[str, Any]
 
@@ -34,7 +37,7 @@ class RowFilter:
 def page_of_rows(
     session: duckdb.DuckDBPyConnection,
     wanted: RowFilter,
-    after: tuple[int, int] = (0, -1),
+    after: tuple[int, int] = START,
     limit: int = 25,
 ) -> list[Record]:
     """Lines after a row and part, in the order of the source."""
@@ -44,7 +47,7 @@ def page_of_rows(
 
 
 def count_of_rows(session: duckdb.DuckDBPyConnection, wanted: RowFilter) -> int:
-    """How many lines there are; more than MOST_COUNTED are not counted further."""
+    """How many lines there are; MOST_COUNTED + 1 if there are more, however many."""
     run_sql(session, "case", "queries/chosen_rows.sql")
     (found,) = ask(session, "count_of_rows", asdict(wanted) | {"most": MOST_COUNTED + 1})
     return int(found["n"])

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -36,6 +37,9 @@ _ENOUGH_FOR_A_THREAD = 4 << 20
 
 #: Raised when a table of the case changes its meaning.
 SCHEMA_VERSION = "6"
+
+#: What the system says of a file that its permissions keep closed.
+_FORBIDDEN = ("Permission denied", "Read-only file system", "Operation not permitted")
 
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 
@@ -104,6 +108,11 @@ class Case:
         self._spill = Path(tempfile.mkdtemp(prefix="axnb-spill-", dir=self.settings.scratch))
         weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
         self._private: duckdb.DuckDBPyConnection | None = None
+        #: A notebook reads from several threads: sessions of a private case, and whether it is to
+        #: be let go of after the last of them.
+        self._lock = Lock()
+        self._sessions = 0
+        self._is_closed = False
         if self.path is None:
             self._private = self._connect(":memory:", read_only=False)
             self._private.execute("set threads = 1")
@@ -139,7 +148,7 @@ class Case:
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A short session that cannot change the case."""
         if self._private is not None:
-            session = self._private.cursor()
+            session = self._cursor(self._private)
         elif self.path is None or not self.path.exists():
             raise CaseError(f"{self.path} does not exist; load a source into it first.")
         else:
@@ -151,13 +160,13 @@ class Case:
             session.execute("begin transaction read only")
             yield session
         finally:
-            session.close()
+            self._end(session)
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A session in one transaction: all of it is kept, or nothing."""
         if self._private is not None:
-            session = self._private.cursor()
+            session = self._cursor(self._private)
         else:
             session = self._connect(str(self.path), read_only=False)
         try:
@@ -171,7 +180,27 @@ class Case:
                 raise
             session.execute("commit")
         finally:
-            session.close()
+            self._end(session)
+
+    def _cursor(self, private: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+        # DuckDB refuses a second call on a connection instead of waiting for the first.
+        with self._lock:
+            if self._is_closed:
+                raise CaseError("the case was closed, and what it held is gone.")
+            session = private.cursor()
+            self._sessions += 1
+            return session
+
+    def _end(self, session: duckdb.DuckDBPyConnection) -> None:
+        session.close()
+        if self._private is not None:
+            with self._lock:
+                self._sessions -= 1
+                self._let_go()
+
+    def _let_go(self) -> None:
+        if self._is_closed and not self._sessions and self._private is not None:
+            self._private.close()
 
     def _connect(self, database: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         config: dict[str, Any] = {
@@ -189,6 +218,11 @@ class Case:
             connection = duckdb.connect(database, read_only=read_only, config=config)
         except duckdb.IOException as err:
             raise self._open_error(str(err)) from None
+        except duckdb.ConnectionException:
+            # One process opens a file for reading or for writing, and not for both.
+            raise CaseLockedError(
+                f"{database} is in use in this process: wait until that has ended, or stop it."
+            ) from None
         except duckdb.Error as err:
             raise CaseError(f"{database} cannot be opened as a case.") from err
         connection.execute("set enable_external_access = false")
@@ -198,6 +232,11 @@ class Case:
 
     def _open_error(self, message: str) -> CaseError:
         if "Could not set lock" not in message:
+            if any(told in message for told in _FORBIDDEN):
+                return CaseError(
+                    f"{self.path} cannot be opened: make the file and its folder writable, or use "
+                    "another --case file."
+                )
             if self.path is not None and not self.path.parent.is_dir():
                 return CaseError(f"{self.path} cannot be made: its folder does not exist.")
             return CaseError(f"{self.path} cannot be opened as a case: it is no DuckDB file.")
@@ -237,9 +276,10 @@ class Case:
             return session.execute(query, values or None).df()
 
     def close(self) -> None:
-        """Let go of a private case; a case file needs no closing."""
-        if self._private is not None:
-            self._private.close()
+        """Let go of a private case after its last session; a case file needs no closing."""
+        with self._lock:
+            self._is_closed = True
+            self._let_go()
 
     def __enter__(self) -> Case:
         return self

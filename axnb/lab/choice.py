@@ -32,8 +32,8 @@ class ChoiceView(View):
     """The parameters, and the sources with their custody."""
 
     def __init__(self, desk: Desk, chosen: dict[str, Any], saved: str, opener: Opener) -> None:
-        super().__init__()
-        self._desk, self._chosen, self._saved, self._opener = desk, chosen, saved, opener
+        super().__init__(desk)
+        self._chosen, self._saved, self._opener = chosen, saved, opener
 
     @property
     def frame(self) -> pandas.DataFrame:
@@ -85,17 +85,27 @@ class ChoiceView(View):
             "harnesses": controls.text("Harnesses", _joined(chosen["harnesses"]), "ID=refuses, …"),
             "conversation": controls.text("Conversation", chosen["conversation"], "all"),
         }
+        shown = {name: field.value for name, field in fields.items()}
         load = controls.button("Load and triage", "Load the source and triage it")
-        stop = controls.button("Stop", "Stop loading; nothing is changed")
-        status = controls.html(fragments.sentence(self._saved, "dim"))
-        sources = controls.html(*self._sources())
+        stop = controls.button("Stop", "Stop loading; what is shown stays")
+        status = controls.html(fragments.status(self._saved))
+        sources = controls.html()
+
+        def show() -> None:
+            sources.value = fragments.page(*self._sources())
 
         def work(progress: Callable[[str], None]) -> str:
-            self._saved = self._opener({n: _value(n, f.value) for n, f in fields.items()}, progress)
+            # A field cannot show every value, such as a comma in an entry: what nobody changed is
+            # taken as it was chosen.
+            changed = {n: _value(n, f.value) for n, f in fields.items() if f.value != shown[n]}
+            self._saved = self._opener(changed, progress)
+            shown.update({name: fields[name].value for name in changed})
             return self._saved
 
-        Task(load, stop, status, work)
-        self._desk.on_case(lambda: setattr(sources, "value", fragments.page(*self._sources())))
+        self.task = Task(load, stop, status, work)
+        self._refresh = controls.callback(self._desk.lock, sources, show)
+        self._desk.on_case(self._refresh)
+        self._refresh()
         return controls.column(
             controls.row(*fields.values()), controls.row(load, stop, status), sources
         )

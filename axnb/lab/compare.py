@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from axnb.case.case import ask
+import duckdb
+
+from axnb.case.case import Case, ask
+from axnb.errors import UsageError
 from axnb.lab import controls, fragments
-from axnb.lab.desk import Desk
+from axnb.lab.desk import Desk, Key
 from axnb.lab.fragments import Column
 from axnb.lab.frames import frame_of
 from axnb.lab.picker import Picker
@@ -26,6 +30,7 @@ _SOURCES = (
 _SOURCE_FIELDS = (
     *("conversation_id", "same", "other_text", "only_left", "only_right", "first_difference"),
 )
+_DIFFERENCES = ("other_text", "only_left", "only_right")
 _PARTS = (
     *(
         Column("part", "number"),
@@ -43,24 +48,26 @@ class Comparison:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._records: list[dict[str, Any]] = []
+        self._session: duckdb.DuckDBPyConnection | None = None
         self._what = controls.choice(
             "Compare", [("two conversations", "conversations"), ("two sources", "sources")]
         )
         self._left = controls.choice("First", self._sources())
         self._right = controls.choice("Second", self._sources())
-        self._one = Picker(desk, "First", lambda key: None)
-        self._other = Picker(desk, "Second", lambda key: None)
-        self._start = controls.button("Compare", "Compare the two")
-        self._stop = controls.button("Stop", "Stop comparing")
-        self._status, self._table = controls.html(), controls.html()
+        self._table = controls.html()
+        self._one = Picker(desk, "First", self._table, lambda: None)
+        self._other = Picker(desk, "Second", self._table, lambda: None)
         self._ends = controls.row()
-        self._what.observe(lambda _: self._offer(), "value")
-        Task(self._start, self._stop, self._status, self._compare)
-        self._one.follow(None)
-        self._other.follow(None)
-        self._offer()
+        start, stop = controls.button("Compare", "Compare the two"), controls.button("Stop")
+        status = controls.html()
+        self.task = Task(start, stop, status, self._compare, self._interrupt)
+        #: Another case was opened.
+        self.reload = controls.callback(desk.lock, self._table, self._reload)
+        offer = controls.callback(desk.lock, self._table, lambda _: self._offer())
+        self._what.observe(offer, "value")
+        self.reload()
         top = controls.row(self._what, self._ends)
-        buttons = controls.row(self._start, self._stop, self._status)
+        buttons = controls.row(start, stop, status)
         self.box: DOMWidget = controls.column(top, buttons, self._table)
 
     @property
@@ -69,57 +76,60 @@ class Comparison:
         return frame_of(self._records, tuple(self._records[0]) if self._records else ())
 
     def _sources(self) -> list[tuple[str, str]]:
-        return [(s.name, s.name) for s in self._desk.triage.sources if s.is_log] or [("–", "")]
+        return [(name, name) for name in self._desk.logs()] or [("–", "")]
 
-    def reload(self) -> None:
-        """Another case was opened."""
+    def _reload(self) -> None:
+        self._records = []
         for field in (self._left, self._right):
             field.options = self._sources()
-        self._one.follow(None)
-        self._other.follow(None)
+        for picker in (self._one, self._other):
+            picker.follow(None)
         self._offer()
 
     def _offer(self) -> None:
         """The fields that the choice needs, or why there is nothing to choose."""
-        self._table.value, self._start.disabled = "", False
+        self._table.value = ""
         if self._what.value == "conversations":
             self._ends.children = (*self._one.controls, *self._other.controls)
+            self.task.allow(True)
             return
         self._ends.children = (self._left, self._right)
-        if len(self._sources()) < 2:
+        several = len(self._sources()) > 1
+        self.task.allow(several)
+        if several:
+            self._right.value = self._sources()[1][1]
+        else:
             none = "There is one log only: name another under “Beside it” and load again."
             self._table.value = fragments.page(fragments.sentence(none))
-            self._start.disabled = True
-        else:
-            self._right.value = self._sources()[1][1]
 
     def _compare(self, progress: Callable[[str], None]) -> str:
-        progress("comparing …")
         if self._what.value == "sources":
-            return self._compare_sources(self._left.value, self._right.value)
-        return self._compare_conversations()
+            return self._compare_sources(self._left.value, self._right.value, progress)
+        return self._compare_conversations(self._one.value, self._other.value, progress)
 
-    def _compare_sources(self, left: str, right: str) -> str:
+    def _compare_sources(self, left: str, right: str, progress: Callable[[str], None]) -> str:
         if left == right:
-            return "Choose two different sources."
-        values = {"left": left, "right": right, "limit": _MOST, "offset": 0}
-        with self._desk.case.reading() as session:
-            self._records = ask(session, "compared_sources", values)
-        rows = [[record[name] for name in _SOURCE_FIELDS] for record in self._records]
-        differing = sum(r["first_difference"] is not None for r in self._records)
+            raise UsageError("choose two different sources.")
+        case, values = self._desk.case, {"left": left, "right": right, "limit": _MOST, "offset": 0}
+        with self._reading(case, progress) as session:
+            found = ask(session, "compared_sources", values)
+        rows = [[record[name] for name in _SOURCE_FIELDS] for record in found]
+        differing = sum(any(r[name] for name in _DIFFERENCES) for r in found)
         caption = f"{differing:,} of the {len(rows):,} conversations below differ"
         remark = f"At most {_MOST} conversations are shown, those that differ first."
-        self._table.value = fragments.page(fragments.table(caption, _SOURCES, rows, remark))
+        self._show(case, found, fragments.table(caption, _SOURCES, rows, remark))
         return f"{left} and {right} are compared by the text of each row."
 
-    def _compare_conversations(self) -> str:
-        one, other = self._one.value, self._other.value
+    def _compare_conversations(
+        self, one: Key | None, other: Key | None, progress: Callable[[str], None]
+    ) -> str:
         if one is None or other is None:
-            return "Choose two conversations."
+            raise UsageError("choose two conversations.")
+        case = self._desk.case
         values = {"left": one[0], "left_id": one[1], "right": other[0], "right_id": other[1]}
-        with self._desk.case.reading() as session:
+        with self._reading(case, progress) as session:
             found = ask(session, "compared_conversations", values | {"limit": _MOST, "offset": 0})
-        self._records = found
+            (unreadable,) = ask(session, "unreadable_of", values)
         rows = [
             (
                 *(r["n"], r["left_step"], _part(r, "left"), r["right_step"], _part(r, "right")),
@@ -127,11 +137,41 @@ class Comparison:
             )
             for r in found
         ]
-        same = sum(_told(r) == "= same" for r in found)
-        caption = f"{same:,} of {len(found):,} parts say the same"
-        remark = f"At most {_MOST} parts are shown."
-        self._table.value = fragments.page(fragments.table(caption, _PARTS, rows, remark))
-        return "Parts are compared in order, by their kind, their tool and what they say."
+        alike, total = (found[0]["alike"], found[0]["total"]) if found else (0, 0)
+        caption = f"{alike:,} of {total:,} parts say the same"
+        remark = f"The first {_MOST} parts are shown." if total > _MOST else ""
+        self._show(case, found, fragments.table(caption, _PARTS, rows, remark))
+        told = "Parts are compared in order, by their kind, their tool and what they say."
+        if any(unreadable.values()):
+            rejected = (
+                f"{unreadable['left']:,} of the first and {unreadable['right']:,} of the second"
+            )
+            told += f" Rows that cannot be read are not compared: {rejected}."
+        return told
+
+    @contextmanager
+    def _reading(
+        self, case: Case, progress: Callable[[str], None]
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A session that a person can break off."""
+        with case.reading() as session:
+            self._session = session
+            try:
+                progress("comparing …")
+                yield session
+            finally:
+                self._session = None
+
+    def _interrupt(self) -> None:
+        session = self._session
+        if session is not None:
+            with suppress(duckdb.ConnectionException):
+                session.interrupt()
+
+    def _show(self, case: Case, found: list[dict[str, Any]], table: str) -> None:
+        with self._desk.lock:
+            self._desk.refuse_old(case)
+            self._records, self._table.value = found, fragments.page(table)
 
 
 def _part(record: dict[str, Any], side: str) -> str:

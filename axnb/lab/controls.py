@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from threading import RLock
+from typing import Any
 
 import ipywidgets as widgets
 
 from axnb.lab import fragments
-from axnb.text import cut_middle, safe
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from axnb.report.view import brief
+from axnb.text import cut_middle
 
 #: Rows of one page, and choices that a list offers at once.
 PAGE = 25
 MOST_CHOICES = 50
+
+#: Columns of a label in a list.
+_LABEL = 80
 
 #: A label is as wide as its words.
 FIELD = {"description_width": "initial"}
@@ -68,17 +71,37 @@ def html(*pieces: str) -> widgets.HTML:
     return widgets.HTML(fragments.page(*pieces))
 
 
-def choices(texts: Iterable[str], keys: Iterable[Any]) -> list[tuple[str, Any]]:
-    """Strangers' texts as labels of a list: each different, escaped, and of bounded length."""
-    found: list[tuple[str, Any]] = []
-    taken: set[str] = set()
+def callback(lock: RLock, place: widgets.HTML, act: Callable[..., Any]) -> Callable[..., None]:
+    """`act` for a widget to call, one at a time; what it raises is said in `place`.
+
+    An error that escapes into a widget is seen by nobody: JupyterLab writes it into a log.
+    """
+
+    def call(*given: Any) -> None:
+        with lock:
+            try:
+                act(*given)
+            except Exception as err:
+                place.value = fragments.page(fragments.failure(err))
+
+    return call
+
+
+def choices(
+    texts: Iterable[str], keys: Iterable[Any], nobody: tuple[str, Any]
+) -> list[tuple[str, Any]]:
+    """Strangers' texts as labels of a list: each different, escaped, and of bounded length.
+
+    `nobody` is the first of them.
+    """
+    found = [nobody]
+    taken = Counter([nobody[0]])
     for shown, key in zip(texts, keys, strict=True):
-        label = cut_middle(safe(shown), 80) or "(empty)"
-        n = 1
-        while label in taken:
-            n += 1
-            label = f"{cut_middle(safe(shown), 76)} ({n})"
-        taken.add(label)
+        label = plain = brief(shown, _LABEL) or "(empty)"
+        while taken[label]:
+            taken[plain] += 1
+            label = f"{cut_middle(plain, _LABEL - 8)} ({taken[plain]:,})"
+        taken[label] += 1
         found.append((label, key))
     return found
 
@@ -86,30 +109,43 @@ def choices(texts: Iterable[str], keys: Iterable[Any]) -> list[tuple[str, Any]]:
 class Pager:
     """Previous and next, and which rows are shown."""
 
-    def __init__(self, turn: Callable[[], None]) -> None:
+    def __init__(self, lock: RLock, place: widgets.HTML, turn: Callable[[], None]) -> None:
         self.first = 0
         self._turn = turn
         self._previous = button("‹ Previous", "The page before this one")
         self._next = button("Next ›", "The next page")
         self._where = widgets.HTML()
-        self._previous.on_click(lambda _: self._go(-PAGE))
-        self._next.on_click(lambda _: self._go(PAGE))
+        self._previous.on_click(callback(lock, place, lambda _: self._go(-PAGE)))
+        self._next.on_click(callback(lock, place, lambda _: self._go(PAGE)))
         self.row = row(self._previous, self._next, self._where)
 
-    def show(self, total: int, *, is_all: bool = True, noun: str = "rows") -> None:
-        """Say where we are among `total` rows; `is_all`: there are no more than that."""
-        last = min(self.first + PAGE, total)
+    def show(
+        self, shown: int, total: int, noun: str, *, is_all: bool = True, more: bool | None = None
+    ) -> None:
+        """Say which rows are shown, of `total` or, unless that `is_all`, of more.
+
+        `more` says whether others follow where the total does not.
+        """
+        last = self.first + shown
         told = f"{self.first + 1:,}–{last:,} of {'' if is_all else 'more than '}{total:,} {noun}"
-        self._where.value = fragments.page(
-            fragments.sentence(told if total else f"no {noun}", "dim")
-        )
+        self._say(told if shown else f"no {noun}")
         self._previous.disabled = self.first == 0
-        self._next.disabled = is_all and last >= total
+        self._next.disabled = not (last < total if more is None else more)
 
     def reset(self) -> None:
-        """Begin at the first row again."""
+        """Begin at the first row again; until it is shown there is nowhere to go."""
         self.first = 0
+        self._say("")
+        self._previous.disabled = self._next.disabled = True
+
+    def _say(self, told: str) -> None:
+        self._where.value = fragments.page(fragments.status(told))
 
     def _go(self, rows: int) -> None:
-        self.first = max(0, self.first + rows)
-        self._turn()
+        before = self.first
+        self.first = max(0, before + rows)
+        try:
+            self._turn()
+        except BaseException:
+            self.first = before
+            raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from axnb.lab import fragments
@@ -43,8 +45,7 @@ class ConversationsView(View):
     """Conversations by what to do, and the calls to read back."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
+        super().__init__(desk)
         #: `attention`, `all`, or one action.
         self._action = _ATTENTION
         self._within = ""
@@ -73,10 +74,11 @@ class ConversationsView(View):
 
     def pieces(self) -> list[str]:
         """Both tables, cut to a size that a person reads."""
-        return [*self._table(self._fitting()[:_MOST], _MOST), *self._calls_table()]
+        fitting = self._fitting()
+        return [*self._table(fitting[:_MOST], len(fitting), _MOST), *self._calls_table()]
 
-    def _table(self, shown: list[ConversationTriage], limit: int = 0) -> list[str]:
-        total, fitting = len(self._desk.conversations), len(self._fitting())
+    def _table(self, shown: list[ConversationTriage], fitting: int, limit: int = 0) -> list[str]:
+        total = len(self._desk.conversations)
         if not total:
             return [fragments.sentence("The case holds no conversation.")]
         if not fitting:
@@ -87,7 +89,15 @@ class ConversationsView(View):
         need = "fit" if self._filtered() else "need attention"
         remark = f"{limit} of {fitting:,} are shown; frame has all." if 0 < limit < fitting else ""
         caption = f"{fitting:,} of {total:,} conversations {need}"
-        return [fragments.table(caption, _CONVERSATIONS, map(_row, shown), remark)]
+        return [fragments.table(caption, _CONVERSATIONS, map(self._row, shown), remark)]
+
+    def _row(self, c: ConversationTriage) -> tuple[Any, ...]:
+        unknown = sum(call.consequential for call in c.unresolved)
+        named, do, stands = self._named(c), TITLES[c.action], standing(c)
+        return (named, do, stands, c.last_step, unknown or "", " ".join(c.findings))
+
+    def _named(self, c: ConversationTriage) -> str:
+        return self._desk.label((c.source, c.conversation_id))
 
     def _filtered(self) -> bool:
         return self._action != _ATTENTION or bool(self._within)
@@ -97,7 +107,7 @@ class ConversationsView(View):
         if not calls:
             return [fragments.sentence("No call of theirs must be read back.")]
         rows = [
-            (call.tool, call.operation_id or "(no id)", c.conversation_id, call.step, told_of(call))
+            (call.tool, call.operation_id or "(no id)", self._named(c), call.step, told_of(call))
             for c, call in calls[:_MOST]
         ]
         remark = (
@@ -115,52 +125,46 @@ class ConversationsView(View):
         one = controls.choice("Show below", [_NOBODY])
         table, calls = controls.html(), controls.html()
 
-        def show(*_: Any) -> None:
+        def show() -> None:
             fitting = self._fitting()
             here = fitting[pager.first : pager.first + controls.PAGE]
-            table.value = fragments.page(*self._table(here))
+            table.value = fragments.page(*self._table(here, len(fitting)))
             calls.value = fragments.page(*self._calls_table())
-            pager.show(len(fitting), noun="conversations")
+            pager.show(len(here), len(fitting), "conversations")
             keys = [(c.source, c.conversation_id) for c in here]
-            offered = controls.choices([k[1] for k in keys], keys)
-            one.options = [_NOBODY, *offered]
-            one.value = self._desk.chosen if self._desk.chosen in keys else _NOBODY[1]
+            one.options = controls.choices(map(self._desk.label, keys), keys, _NOBODY)
+            follow()
 
-        def filtered(_: Any) -> None:
+        def follow() -> None:
+            offered = {key for _, key in one.options}
+            one.value = self._desk.chosen if self._desk.chosen in offered else _NOBODY[1]
+
+        def filtered(_: Any = None) -> None:
             self._action, self._within = actions.value, within.value
             pager.reset()
             show()
 
-        def loaded() -> None:
+        def opened() -> None:
             actions.options = self._actions()
-            filtered(None)
+            filtered()
 
-        def follow() -> None:
-            """What was chosen elsewhere, if it is on this page."""
-            keys = [key for _, key in one.options]
-            one.value = self._desk.chosen if self._desk.chosen in keys else _NOBODY[1]
-
-        pager = controls.Pager(show)
-        actions.observe(filtered, "value")
-        within.observe(filtered, "value")
-        one.observe(lambda change: self._desk.choose(change.new), "value")
-        self._desk.on_case(loaded)
-        self._desk.on_choice(follow)
-        show()
+        said = partial(controls.callback, self._desk.lock, table)
+        pager = controls.Pager(self._desk.lock, table, show)
+        self._refresh = said(show)
+        actions.observe(said(filtered), "value")
+        within.observe(said(filtered), "value")
+        one.observe(said(lambda change: self._desk.choose(change.new)), "value")
+        self._desk.on_case(said(opened))
+        self._desk.on_choice(said(follow))
+        self._refresh()
         return controls.column(
             controls.row(actions, within), table, controls.row(pager.row, one), calls
         )
 
     def _actions(self) -> list[tuple[str, str]]:
-        counts = {a: sum(c.action == a for c in self._desk.urgent) for a in ACTIONS}
+        counts = Counter(c.action for c in self._desk.urgent)
         named = [("needs attention", _ATTENTION), ("all", "all")]
-        return named + [(f"{TITLES[a]} ({n:,})", a) for a, n in counts.items() if n]
-
-
-def _row(c: ConversationTriage) -> tuple[Any, ...]:
-    unknown = sum(call.consequential for call in c.unresolved)
-    do, stands = TITLES[c.action], standing(c)
-    return (c.conversation_id, do, stands, c.last_step, unknown or "", " ".join(c.findings))
+        return named + [(f"{TITLES[a]} ({counts[a]:,})", a) for a in ACTIONS if counts[a]]
 
 
 def _key(c: ConversationTriage) -> dict[str, str]:

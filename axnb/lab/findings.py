@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from axnb.checks.registry import find_check
 from axnb.lab import fragments
-from axnb.lab.desk import Desk
+from axnb.lab.desk import Desk, Key
 from axnb.lab.fragments import Column
 from axnb.lab.frames import frame_of
 from axnb.lab.view import View
@@ -29,14 +31,14 @@ _FINDINGS = (
 )
 _FRAME = ("id", "name", "severity", "source", "conversation_id", "step", "sentence")
 _ALL = "all"
+_NOBODY = ("–", -1)
 
 
 class FindingsView(View):
     """Findings, the worst first."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
+        super().__init__(desk)
         self._class = _ALL
         self._severity = _ALL
 
@@ -63,8 +65,7 @@ class FindingsView(View):
         rows = [
             (
                 *(_named(found[0]), found[0].severity, len(found)),
-                *(found[0].conversation_id or "the whole source", found[0].step),
-                found[0].sentence,
+                *(self._about(found[0]), found[0].step, found[0].sentence),
             )
             for found in classes.values()
         ]
@@ -79,48 +80,54 @@ class FindingsView(View):
 
         severity = controls.choice("Severity", [(s, s) for s in (_ALL, *SEVERITIES)])
         classes = controls.choice("Class", self._classes())
-        one = controls.choice("Show its conversation", [("–", -1)])
+        one = controls.choice("Show its conversation", [_NOBODY])
         about, table = controls.html(), controls.html()
+        offered: list[Key] = []
 
         def show() -> None:
             fitting = self._fitting()
             here = fitting[pager.first : pager.first + controls.PAGE]
             about.value = fragments.page(*self._meaning())
             table.value = fragments.page(*self._page(here, len(fitting)))
-            pager.show(len(fitting), noun="findings")
-            named = [(n, f) for n, f in enumerate(here) if f.conversation_id is not None]
-            labels = [f"{f.id} {f.conversation_id} step {f.step}" for _, f in named]
-            one.options = [("–", -1), *controls.choices(labels, [n for n, _ in named])]
-            one.value = -1
+            pager.show(len(here), len(fitting), "findings")
+            # A client can remember a conversation that no log has: there is nothing to show of it.
+            named = [
+                f
+                for f in here
+                if f.conversation_id is not None and _key(f) in self._desk.conversations
+            ]
+            labels = [f"{f.id} {self._desk.label(_key(f))} step {f.step}" for f in named]
+            offered[:] = map(_key, named)
+            one.options = controls.choices(labels, range(len(named)), _NOBODY)
+            one.value = _NOBODY[1]
 
-        def filtered(_: Any) -> None:
+        def filtered(_: Any = None) -> None:
             self._severity, self._class = severity.value, classes.value
             pager.reset()
             show()
 
         def chosen(change: Any) -> None:
-            if change.new != -1:
-                finding = self._fitting()[pager.first + change.new]
-                self._desk.choose((finding.source, finding.conversation_id or ""))
+            if change.new != _NOBODY[1]:
+                self._desk.choose(offered[change.new])
 
-        def loaded() -> None:
+        def opened() -> None:
             classes.options = self._classes()
-            filtered(None)
+            filtered()
 
-        pager = controls.Pager(show)
-        severity.observe(filtered, "value")
-        classes.observe(filtered, "value")
-        one.observe(chosen, "value")
-        self._desk.on_case(loaded)
-        show()
+        said = partial(controls.callback, self._desk.lock, table)
+        pager = controls.Pager(self._desk.lock, table, show)
+        self._refresh = said(show)
+        severity.observe(said(filtered), "value")
+        classes.observe(said(filtered), "value")
+        one.observe(said(chosen), "value")
+        self._desk.on_case(said(opened))
+        self._refresh()
         return controls.column(
             controls.row(severity, classes), about, table, controls.row(pager.row, one)
         )
 
     def _classes(self) -> list[tuple[str, str]]:
-        counts: dict[str, int] = {}
-        for finding in self._desk.triage.findings:
-            counts[_named(finding)] = counts.get(_named(finding), 0) + 1
+        counts = Counter(map(_named, self._desk.triage.findings))
         found = [(f"{named} ({n:,})", named.split()[1]) for named, n in sorted(counts.items())]
         return [("all", _ALL), *found]
 
@@ -129,18 +136,27 @@ class FindingsView(View):
             return []
         return [fragments.sentence(" ".join(find_check(self._class).explanation.split()))]
 
+    def _about(self, finding: Finding) -> str:
+        if finding.conversation_id is None:
+            return "the whole source"
+        return self._desk.label(_key(finding))
+
     def _page(self, here: list[Finding], fitting: int) -> list[str]:
         if not fitting:
             nothing = "Nothing was found." if not self._desk.triage.findings else "No finding fits."
             return [fragments.sentence(nothing)]
         rows = [
             (
-                *(_named(f), f.conversation_id or "the whole source", f.step, f.sentence),
+                *(_named(f), self._about(f), f.step, f.sentence),
                 ", ".join(f"step {w.step} {(w.digest or '')[:12]}" for w in f.witness[:3]),
             )
             for f in here
         ]
         return [fragments.table(count(fitting, "finding"), _FINDINGS, rows)]
+
+
+def _key(finding: Finding) -> Key:
+    return finding.source, finding.conversation_id or ""
 
 
 def _named(finding: Finding) -> str:

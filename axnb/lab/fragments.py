@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from axnb.errors import AxnbError
 from axnb.report import charts
 from axnb.report.html import environment
 from axnb.result import SIGNS, Result
@@ -44,6 +45,20 @@ def page(*pieces: str) -> str:
 def sentence(text: str, kind: str = "") -> str:
     """One sentence; `kind` is a verdict, a severity or `dim`."""
     return _render("sentence", text, kind)
+
+
+def status(text: str, kind: str = "dim") -> str:
+    """A sentence that changes while somebody looks on: a screen reader says it."""
+    return _render("status", text, kind)
+
+
+def failure(err: Exception) -> str:
+    """Why something was not done. Only what axnb raises on purpose may be repeated: the message of
+    any other error can hold a payload."""
+    if isinstance(err, AxnbError):
+        return status(f"✗ {err}", "failed")
+    told = f"could not go on ({type(err).__name__}); this is a fault of axnb."
+    return status(f"✗ {told}", "failed")
 
 
 def heading(text: str) -> str:

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from axnb.lab import controls
 from axnb.lab.desk import Desk, Key
 
 if TYPE_CHECKING:
-    from ipywidgets import Widget
+    from ipywidgets import HTML, Widget
 
 _NOBODY = ("–", ("", ""))
 
 
 class Picker:
-    """Offers the first conversations whose id holds a text, the most urgent first."""
+    """Offers the first conversations whose id holds a text, the most urgent first.
 
-    def __init__(self, desk: Desk, label: str, pick: Callable[[Key], Any]) -> None:
+    `pick` is called when a person chooses; what goes wrong is said in `place`.
+    """
+
+    def __init__(self, desk: Desk, label: str, place: HTML, pick: Callable[[], None]) -> None:
         self._desk, self._pick = desk, pick
         self._shown: Key | None = None
+        self._is_offering = False
         self._search = controls.text("Find id", hint="a part of an id", width="14rem")
         self._list = controls.choice(label, [_NOBODY])
-        self._search.observe(lambda _: self._offer(), "value")
-        self._list.observe(lambda change: self._picked(change.new), "value")
+        said = partial(controls.callback, desk.lock, place)
+        self._search.observe(said(lambda _: self._offer()), "value")
+        self._list.observe(said(lambda change: self._picked(change.new)), "value")
         self.controls: tuple[Widget, ...] = (self._search, self._list)
 
     def follow(self, key: Key | None) -> None:
@@ -44,15 +50,16 @@ class Picker:
         shown = self._shown if self._shown in self._desk.conversations else None
         if shown is not None and shown not in keys:
             keys.insert(0, shown)
-        several = len(self._desk.triage.sources) > 1
-        labels = [f"{key[1]} ({key[0]})" if several else key[1] for key in keys]
-        # New options choose the first of them, which is nobody's choice.
-        self._list.options = [_NOBODY, *controls.choices(labels, keys)]
         self._shown = shown
-        self._list.value = _NOBODY[1] if shown is None else shown
+        # New options choose the first of them, which is nobody's choice.
+        self._is_offering = True
+        try:
+            self._list.options = controls.choices(map(self._desk.label, keys), keys, _NOBODY)
+            self._list.value = _NOBODY[1] if shown is None else shown
+        finally:
+            self._is_offering = False
 
     def _picked(self, key: Key) -> None:
-        if key == _NOBODY[1] or key == self._shown:
-            return
-        self._shown = key
-        self._pick(key)
+        if not self._is_offering:
+            self._shown = None if key == _NOBODY[1] else key
+            self._pick()

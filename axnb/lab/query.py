@@ -40,7 +40,7 @@ class QueryBox:
         run = controls.button("Run", "Run the query on the case, read-only")
         stop = controls.button("Stop", "Break off the query")
         status, self._table = controls.html(), controls.html()
-        Task(run, stop, status, self._run, self._interrupt)
+        self.task = Task(run, stop, status, self._run, self._interrupt)
         self.box: DOMWidget = controls.column(
             self._text, controls.row(run, stop, status), self._table
         )
@@ -52,29 +52,40 @@ class QueryBox:
 
         if self._answer is None:
             return pd.DataFrame()
-        return harmless(pd.DataFrame(self._answer.rows, columns=list(self._answer.names)))
+        return harmless(pd.DataFrame(self._answer.rows, columns=self._answer.shown_names()))
+
+    def reload(self) -> None:
+        """Another case was opened: the rows are those of the old one."""
+        self._answer, self._table.value = None, ""
 
     def _run(self, progress: Callable[[str], None]) -> str:
         progress("running …")
-        self._queries = Queries(self._desk.case, self._text.value)
+        case = self._desk.case
+        answer: Answer | None = None
+        self._queries = Queries(case, self._text.value)
         try:
             # Of several statements the last one is shown, as in any console.
-            for answer in self._queries:
-                self._answer = answer
+            for each in self._queries:
+                answer = each
+                progress("running …")
         finally:
             self._queries = None
-        if self._answer is None:
+        if answer is None:
             return "There is no query."
-        shown = self._answer.texts(_MOST)
-        columns = [Column(name) for name in self._answer.shown_names()]
-        more = len(self._answer.rows) > _MOST or self._answer.has_more
-        caption = count(len(self._answer.rows), "row") + (
-            " or more" if self._answer.has_more else ""
-        )
-        remark = f"The first {_MOST} are shown; frame has more." if more else ""
-        self._table.value = fragments.page(fragments.table(caption, columns, shown, remark))
+        with self._desk.lock:
+            self._desk.refuse_old(case)
+            self._answer, self._table.value = answer, fragments.page(_table(answer))
         return "done."
 
     def _interrupt(self) -> None:
-        if self._queries is not None:
-            self._queries.interrupt()
+        queries = self._queries
+        if queries is not None:
+            queries.interrupt()
+
+
+def _table(answer: Answer) -> str:
+    columns = [Column(name) for name in answer.shown_names()]
+    caption = count(len(answer.rows), "row") + (" or more" if answer.has_more else "")
+    more = len(answer.rows) > _MOST or answer.has_more
+    remark = f"The first {_MOST} are shown; frame has more." if more else ""
+    return fragments.table(caption, columns, answer.texts(_MOST), remark)

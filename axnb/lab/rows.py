@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from axnb.case.browse import MOST_COUNTED, RowFilter, count_of_rows, page_of_rows
+from axnb.case.browse import MOST_COUNTED, START, RowFilter, count_of_rows, page_of_rows
+from axnb.errors import UsageError
 from axnb.lab import controls, fragments
 from axnb.lab.desk import Desk
 from axnb.lab.fragments import Column
 from axnb.lab.frames import frame_of
+from axnb.text import is_text
 
 if TYPE_CHECKING:
     import pandas
@@ -27,10 +30,9 @@ _KINDS = (
 )
 _STATES = {-1: "all", 0: "unspecified", 1: "pending", 2: "failed", 3: "completed", 4: "canceled"}
 
-_NUMBER = re.compile("-?[0-9]+")
-
-#: Where the first page begins.
-_START = (0, -1)
+#: More digits than any step has.
+_NUMBER = re.compile("-?[0-9]{1,30}")
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 
 
 class RowsBrowser:
@@ -48,73 +50,75 @@ class RowsBrowser:
             "highest": controls.text("To step", width="9rem"),
         }
         self._table = controls.html()
-        self._pager = controls.Pager(self._turn)
-        #: The last row and part before each page that was shown.
-        self._before = [_START]
+        said = partial(controls.callback, desk.lock, self._table)
+        self._pager = controls.Pager(desk.lock, self._table, self._turn)
+        #: The last row and part before each page that can be shown.
+        self._before = [START]
         self._total = 0
+        #: Counts the rows that fit, and shows the first page.
+        self.refresh = said(self._first_page)
+        #: Another case was opened.
+        self.reload = said(self._reload)
         for field in (self._source, *self._fields.values()):
-            field.observe(lambda _: self.refresh(), "value")
+            field.observe(said(lambda _: self._first_page()), "value")
         top = controls.row(self._source, *self._fields.values())
         self.box: DOMWidget = controls.column(top, self._table, self._pager.row)
 
     def _sources(self) -> list[tuple[str, str]]:
-        logs = [(s.name, s.name) for s in self._desk.triage.sources if s.is_log]
-        return logs or [("–", "")]
+        return [(name, name) for name in self._desk.logs()] or [("–", "")]
 
-    def reload(self) -> None:
-        """Another case was opened."""
-        sources = self._sources()
-        if list(self._source.options) != sources:
-            self._source.options = sources
-        self.refresh()
+    def _reload(self) -> None:
+        if list(self._source.options) != self._sources():
+            self._source.options = self._sources()
+        self._first_page()
 
-    def refresh(self) -> None:
-        """Count the rows that fit, and show the first page."""
+    def _first_page(self) -> None:
         self._pager.reset()
-        self._before = [_START]
+        self._before = [START]
         wanted = self._wanted()
-        if wanted is None:
-            return
         with self._desk.case.reading() as session:
             self._total = count_of_rows(session, wanted)
         self._turn()
 
-    def _wanted(self) -> RowFilter | None:
-        """The filter as it stands; None if a step is no number, which is then said."""
+    def _wanted(self) -> RowFilter:
+        """The filter as it stands. Raises UsageError if a step is no number."""
         values: dict[str, Any] = {name: field.value for name, field in self._fields.items()}
         values["state"] = None if values["state"] == -1 else values["state"]
+        if not is_text(values["within"] + values["tool"]):
+            raise UsageError("the filter is no text in UTF-8.")
         for name in ("lowest", "highest"):
-            text = values[name].strip()
-            if (text and not text.isascii()) or (text and not text.removeprefix("-").isdigit()):
-                told = fragments.sentence(f"✗ {text[:20]!r} is no step: write a number.", "failed")
-                self._table.value = fragments.page(told)
-                return None
-            values[name] = max(-(2**63), min(int(text), 2**63 - 1)) if text else None
+            values[name] = _step(values[name].strip())
         return RowFilter(self._source.value, **values)
 
     @property
     def frame(self) -> pandas.DataFrame:
         """The rows that fit the filter, at most 100,000; `case.frame` takes any query."""
-        wanted = self._wanted()
-        if wanted is None:
-            return frame_of((), _FIELDS)
         with self._desk.case.reading() as session:
-            return frame_of(page_of_rows(session, wanted, limit=MOST_COUNTED), _FIELDS)
+            return frame_of(page_of_rows(session, self._wanted(), limit=MOST_COUNTED), _FIELDS)
 
     def _turn(self) -> None:
-        wanted = self._wanted()
-        if wanted is None:
-            return
+        """Show the page that the pager is at."""
         number = self._pager.first // controls.PAGE
         with self._desk.case.reading() as session:
-            found = page_of_rows(session, wanted, self._before[number], controls.PAGE)
-        if found and number + 1 == len(self._before):
-            self._before.append((found[-1]["row"], found[-1]["part"]))
-        is_all = self._total <= MOST_COUNTED
-        rows = [[record[name] for name in _FIELDS] for record in found]
+            # One more than is shown tells whether there is a next page.
+            found = page_of_rows(session, self._wanted(), self._before[number], controls.PAGE + 1)
+        more, found = len(found) > controls.PAGE, found[: controls.PAGE]
+        if more:
+            self._before[number + 1 :] = [(found[-1]["row"], found[-1]["part"])]
         pieces = [fragments.sentence("No row fits.")]
-        if rows:
+        if found:
+            rows = [[record[name] for name in _FIELDS] for record in found]
             caption = "Rows of the log; what they say stays hidden"
             pieces = [fragments.table(caption, _COLUMNS, rows)]
         self._table.value = fragments.page(*pieces)
-        self._pager.show(min(self._total, MOST_COUNTED), is_all=is_all)
+        total, is_all = min(self._total, MOST_COUNTED), self._total <= MOST_COUNTED
+        self._pager.show(len(found), total, "rows", is_all=is_all, more=more)
+
+
+def _step(text: str) -> int | None:
+    """A step from a text; one that no log can have is as far off as the farthest that it can."""
+    if not text:
+        return None
+    if not _NUMBER.fullmatch(text):
+        raise UsageError(f"{text[:20]!r} is no step: write a number.")
+    return max(_LOWEST, min(int(text), _HIGHEST))

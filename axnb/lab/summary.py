@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from axnb.lab import fragments
-from axnb.lab.desk import Desk
 from axnb.lab.frames import frame_of
 from axnb.lab.view import View
+from axnb.report.view import MOST_SENTENCES, brief
 from axnb.result import SIGNS
 
 if TYPE_CHECKING:
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
 class SummaryView(View):
     """The verdict with its reasons."""
-
-    def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
 
     @property
     def frame(self) -> pandas.DataFrame:
@@ -34,13 +30,19 @@ class SummaryView(View):
     def text(self) -> str:
         """The verdict as plain text."""
         result = self._desk.result
-        reasons = "\n".join(f"- {sentence}" for sentence in result.why)
+        reasons = "\n".join(f"- {brief(sentence, 400)}" for sentence in result.why[:MOST_SENTENCES])
         return f"{SIGNS[result.verdict]} {result.verdict}\n{reasons}"
 
     def widget(self) -> DOMWidget:
         """The verdict, which follows what is chosen."""
         from axnb.lab import controls
 
-        shown = controls.html(*self.pieces())
-        self._desk.on_case(lambda: setattr(shown, "value", fragments.page(*self.pieces())))
+        shown = controls.html()
+
+        def show() -> None:
+            shown.value = fragments.page(*self.pieces())
+
+        self._refresh = controls.callback(self._desk.lock, shown, show)
+        self._desk.on_case(self._refresh)
+        self._refresh()
         return shown

@@ -26,8 +26,7 @@ class TablesView(View):
     """The tables of the case; with a person, what can be done with them."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
+        super().__init__(desk)
         self.rows: RowsBrowser | None = None
         self.compared: Comparison | None = None
         self.query: QueryBox | None = None
@@ -56,12 +55,14 @@ class TablesView(View):
         from axnb.lab.rows import RowsBrowser
 
         rows, compared = RowsBrowser(self._desk), Comparison(self._desk)
-        self.rows, self.compared, self.query = rows, compared, QueryBox(self._desk)
-        self._desk.on_case(rows.reload)
-        self._desk.on_case(compared.reload)
-        rows.refresh()
+        query = QueryBox(self._desk)
+        self.rows, self.compared, self.query = rows, compared, query
+        self._refresh = rows.refresh
+        for reload in (rows.reload, compared.reload, query.reload):
+            self._desk.on_case(reload)
+        self._refresh()
         return controls.column(
             *(controls.html(fragments.heading("Rows of the log")), rows.box),
             *(controls.html(fragments.heading("Compare")), compared.box),
-            *(controls.html(fragments.heading("Ask in SQL")), self.query.box),
+            *(controls.html(fragments.heading("Ask in SQL")), query.box),
         )

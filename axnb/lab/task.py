@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from axnb.errors import AxnbError
 from axnb.lab import fragments
-from axnb.text import safe
 
 if TYPE_CHECKING:
     from ipywidgets import HTML, Button
@@ -16,6 +15,9 @@ if TYPE_CHECKING:
 
 class StoppedError(AxnbError):
     """A person stopped the work."""
+
+    def __init__(self) -> None:
+        super().__init__("stopped; what was shown stays.")
 
 
 class Task:
@@ -37,9 +39,18 @@ class Task:
         self._start, self._stop, self._status = start, stop, status
         self._work, self._interrupt = work, interrupt
         self._wanted = Event()
+        self._is_allowed = True
+        self._thread: Thread | None = None
+        self._lock = Lock()
         start.on_click(self.begin)
         stop.on_click(self.end)
         stop.disabled = True
+
+    def allow(self, is_allowed: bool) -> None:
+        """Is there anything to begin?"""
+        with self._lock:
+            self._is_allowed = is_allowed
+            self._start.disabled = self._thread is not None or not is_allowed
 
     def begin(self, _: Any = None) -> None:
         """Begin, unless it is running already."""
@@ -47,37 +58,39 @@ class Task:
             return
         self._start.disabled, self._stop.disabled = True, False
         self._wanted.clear()
-        self._say("working …")
-        Thread(target=self._run, daemon=True).start()
+        self._say(fragments.status("working …"))
+        self._thread = Thread(target=self._run, daemon=True)
+        self._thread.start()
 
     def end(self, _: Any = None) -> None:
-        """Ask the work to stop."""
+        """Ask the work to stop; again, if a query had not quite begun."""
         self._wanted.set()
-        self._stop.disabled = True
         if self._interrupt is not None:
             self._interrupt()
 
+    def wait(self) -> None:
+        """Wait until nothing is running."""
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+
     def _run(self) -> None:
         try:
-            self._say(self._work(self._progress))
+            self._say(fragments.status(self._work(self._progress)))
         except AxnbError as err:
-            self._say(str(err), "failed")
+            self._say(fragments.failure(err))
         except Exception as err:
-            # A query that is broken off fails in its own words; others may hold a payload.
-            told = "stopped; nothing was changed." if self._wanted.is_set() else _fault(err)
-            self._say(told, "failed")
+            # A query that is broken off fails in its own words.
+            self._say(fragments.failure(StoppedError() if self._wanted.is_set() else err))
         finally:
-            self._start.disabled, self._stop.disabled = False, True
+            with self._lock:
+                self._thread = None
+                self._start.disabled, self._stop.disabled = not self._is_allowed, True
 
     def _progress(self, sentence: str) -> None:
         if self._wanted.is_set():
-            raise StoppedError("stopped; nothing was changed.")
-        self._say(sentence)
+            raise StoppedError
+        self._say(fragments.status(sentence))
 
-    def _say(self, sentence: str, kind: str = "dim") -> None:
-        sign = "✗ " if kind == "failed" else ""
-        self._status.value = fragments.page(fragments.sentence(f"{sign}{safe(sentence)}", kind))
-
-
-def _fault(err: Exception) -> str:
-    return f"could not go on ({type(err).__name__}); this is a fault of axnb."
+    def _say(self, piece: str) -> None:
+        self._status.value = fragments.page(piece)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from axnb.errors import AxnbError
@@ -10,10 +12,21 @@ from axnb.lab import fragments
 from axnb.lab.desk import Desk, Key
 from axnb.lab.frames import frame_of
 from axnb.lab.view import View
-from axnb.report.lines import Line, lines
+from axnb.report.lines import (
+    Gap,
+    Hidden,
+    Line,
+    More,
+    Placed,
+    findings_of,
+    laid_out,
+    left_out,
+    lines,
+    told_events,
+)
 from axnb.report.reveal import record, shown_payload
-from axnb.report.timeline import Timeline, read_timeline
-from axnb.report.words import SEVERITIES, SEVERITY_SIGNS, advice, name, would_answer
+from axnb.report.timeline import MOST_ROWS, Timeline, read_timeline
+from axnb.report.words import SEVERITY_SIGNS, advice, name, would_answer
 from axnb.result import Finding
 from axnb.text import count, cut_middle, safe
 from axnb.triaging import ConversationTriage
@@ -24,15 +37,24 @@ if TYPE_CHECKING:
 
 _FRAME = ("step", "turn", "part", "about", "bytes", "digest", "row", "n")
 
+#: Rows that are shown where all are asked for: a browser bears no million of them.
+_ALL_ROWS = 2_000
+
+#: Lines of one row and findings about one step; lines of all; findings about no step.
+_MOST_OF_ROW, _MOST_LINES, _MOST_LEFT = 20, 4_000, 20
+
 
 class TimelineView(View):
     """The chosen conversation; without a person, the most urgent one."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
-        self._read: tuple[Key, Timeline] | None = None
-        self._everything = False
+        super().__init__(desk)
+        self._read: tuple[Key, int, Timeline] | None = None
+        self._most = MOST_ROWS
+        desk.on_case(self._forget)
+
+    def _forget(self) -> None:
+        self._read = None
 
     @property
     def _chosen(self) -> ConversationTriage | None:
@@ -42,13 +64,11 @@ class TimelineView(View):
     def _timeline(self, chosen: ConversationTriage) -> Timeline:
         """Read once for each conversation that is chosen."""
         key = chosen.source, chosen.conversation_id
-        if self._read is None or self._read[0] != key:
+        if self._read is None or self._read[:2] != (key, self._most):
             with self._desk.case.reading() as session:
-                found = read_timeline(
-                    session, self._desk.triage, chosen, everything=self._everything
-                )
-            self._read = key, found
-        return self._read[1]
+                found = read_timeline(session, self._desk.triage, chosen, most=self._most)
+            self._read = key, self._most, found
+        return self._read[2]
 
     @property
     def frame(self) -> pandas.DataFrame:
@@ -77,20 +97,15 @@ class TimelineView(View):
         if chosen is None:
             return [fragments.sentence("The case holds no conversation.")]
         timeline = self._timeline(chosen)
-        found = self._findings(chosen)
+        found = findings_of(self._desk.triage, chosen)
         generation = self._desk.triage.target.generation
         told = [*would_answer(generation, chosen.next)]
         told.append(f"Advice: {advice(chosen, generation, found)}")
-        shown, left = _lines(timeline, found)
-        remarks = [
-            {
-                "severity": f.severity,
-                "text": f"{SEVERITY_SIGNS[f.severity]} {f.id}  {safe(f.sentence)}",
-            }
-            for f in left
-        ]
         about = self._about(chosen, timeline)
-        return [fragments.timeline(chosen.conversation_id, about, shown, remarks, told)]
+        shown = _shown(timeline, found)
+        remarks = [*_remarks(timeline, found)]
+        title = chosen.conversation_id or "(empty)"
+        return [fragments.timeline(title, about, shown, remarks, told)]
 
     def _about(self, c: ConversationTriage, timeline: Timeline) -> str:
         owner = f"harness {name(c.harness)}" if c.harness else "no harness named"
@@ -100,11 +115,6 @@ class TimelineView(View):
             told.append(f"first seen {c.first_seen}, last seen {c.last_seen}")
         return ", ".join(filter(None, told))
 
-    def _findings(self, c: ConversationTriage) -> list[Finding]:
-        key = c.source, c.conversation_id
-        found = [f for f in self._desk.triage.findings if (f.source, f.conversation_id) == key]
-        return sorted(found, key=lambda f: SEVERITIES.index(f.severity))
-
     # --- with a person -------------------------------------------------------------------------
 
     def widget(self) -> DOMWidget:
@@ -113,28 +123,37 @@ class TimelineView(View):
         from axnb.lab.payload import PayloadViewer
         from axnb.lab.picker import Picker
 
-        picker = Picker(self._desk, "Conversation", lambda key: self._desk.choose(key))
-        every = controls.choice("Rows", [("its ends and wounds", False), ("all", True)], False)
         table = controls.html()
-        viewer = PayloadViewer(self.reveal)
+        said = partial(controls.callback, self._desk.lock, table)
+        picker = Picker(self._desk, "Conversation", table, lambda: choose())
+        every = controls.choice("Rows", [("its ends and wounds", MOST_ROWS), ("all", _ALL_ROWS)])
+        viewer = PayloadViewer(self._desk.lock, self.reveal)
+
+        def choose() -> None:
+            if picker.value is not None:
+                self._desk.choose(picker.value)
+            picker.follow(self._desk.chosen)
 
         def show() -> None:
+            viewer.offer([])
+            picker.follow(self._desk.chosen)
             table.value = fragments.page(*self.pieces())
             chosen = self._chosen
             viewer.offer([] if chosen is None else list(self._records(chosen)))
-            picker.follow(self._desk.chosen)
 
         def resize(change: Any) -> None:
-            self._everything, self._read = change.new, None
+            self._most = change.new
             show()
 
-        def changed() -> None:
-            self._read = None
+        def again() -> None:
+            self._forget()
             show()
 
-        every.observe(resize, "value")
-        self._desk.on_choice(changed)
-        show()
+        self._refresh = said(again)
+        every.observe(said(resize), "value")
+        self._desk.on_case(self._refresh)
+        self._desk.on_choice(said(show))
+        self._refresh()
         return controls.column(controls.row(*picker.controls, every), table, viewer.box)
 
     def reveal(self, row: int, part: int) -> tuple[str, str]:
@@ -146,11 +165,13 @@ class TimelineView(View):
         if chosen is None:
             raise AxnbError("no conversation is chosen.")
         payload = self._payload(chosen, row, part)
-        recorded = record(self._desk.case, chosen.conversation_id, {chosen.source: 1})
         if payload is None:
-            return "", "its raw bytes were not kept."
-        text, cut = shown_payload(payload)
-        return text, ". ".join(filter(None, [cut, recorded or "The case has recorded it."]))
+            kept = "its raw bytes were not kept" if part == 0 else "it has no payload"
+            return "", f"Nothing is revealed: {kept}."
+        recorded = record(self._desk.case, chosen.conversation_id, {chosen.source: 1})
+        text, note = shown_payload(payload)
+        note = note if payload else "It is empty"
+        return text, ". ".join(filter(None, [note, recorded or "The case has recorded it."]))
 
     def _payload(self, c: ConversationTriage, row: int, part: int) -> str | bytes | None:
         from axnb.case.case import ask
@@ -166,42 +187,50 @@ def _about(line: Line) -> str:
     return "  ".join(filter(None, line.about))
 
 
-def _lines(
-    timeline: Timeline, findings: list[Finding]
-) -> tuple[list[dict[str, Any]], list[Finding]]:
-    """The lines of the table with findings below their step, and the findings of no step."""
-    shown: list[dict[str, Any]] = []
-    left = list(findings)
-    before = turn = 0
-    last_of_step = {entry.step: entry.n for entry in timeline.entries}
-    for entry in timeline.entries:
-        if entry.n > before + 1:
-            shown.append({"gap": entry.n - before - 1})
-        for n, line in enumerate(lines(timeline, entry)):
-            shown.append(
-                {
-                    "step": ("?" if entry.step is None else entry.step) if n == 0 else "",
-                    "turn": f"turn {entry.turn}" if n == 0 and entry.turn != turn else "",
-                    "sign": line.sign,
-                    "about": _about(line),
-                    "size": f"{line.size:,}" if line.size else "",
-                    "digest": line.digest,
-                }
-            )
-        if not entry.visible:
-            hidden = "AX does not find this row when it reads the conversation."
-            shown.append({"sign": "? hidden", "about": hidden})
-        if entry.step is not None and last_of_step[entry.step] == entry.n:
-            here = [f for f in left if f.step == entry.step]
-            left = [f for f in left if f.step != entry.step]
-            shown += [{"wound": f, "sign": SEVERITY_SIGNS[f.severity]} for f in here]
-        before, turn = entry.n, entry.turn
-    if timeline.total > before:
-        shown.append({"gap": timeline.total - before})
-    return shown, left
+def _shown(timeline: Timeline, findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """The lines of the table."""
+    items = laid_out(timeline, findings, _MOST_OF_ROW)
+    shown = [_line(item) for item in islice(items, _MOST_LINES)]
+    if next(items, None) is not None:
+        shown.append({"told": "… the rest is not shown; the rows of the log below have all"})
+    return shown
+
+
+def _line(item: Placed | Gap | More | Hidden | Finding) -> dict[str, Any]:
+    if isinstance(item, Finding):
+        return {"wound": item, "sign": SEVERITY_SIGNS[item.severity]}
+    if isinstance(item, Gap):
+        return {"told": f"… {count(item.rows, 'row')} between"}
+    if isinstance(item, More):
+        return {"told": f"… {count(item.count, f'more {item.noun}')}"}
+    if isinstance(item, Hidden):
+        about = "AX does not find this row when it reads the conversation."
+        return {"sign": "? hidden", "about": about}
+    line = item.line
+    return {
+        "step": item.step,
+        "turn": item.turn,
+        "sign": line.sign,
+        "about": _about(line),
+        "size": f"{line.size:,}" if line.size else "",
+        "digest": line.digest,
+    }
+
+
+def _remarks(timeline: Timeline, findings: Iterable[Finding]) -> Iterator[dict[str, str]]:
+    """What is said of no row that is shown."""
+    for told in told_events(timeline):
+        yield {"severity": "dim", "text": told}
+    left = left_out(timeline, findings)
+    for f in left[:_MOST_LEFT]:
+        text = f"{SEVERITY_SIGNS[f.severity]} {f.id}  {f.sentence}"
+        yield {"severity": f.severity, "text": text}
+    if len(left) > _MOST_LEFT:
+        more = count(len(left) - _MOST_LEFT, "more finding")
+        yield {"severity": "dim", "text": f"… {more}; the table of findings has them."}
 
 
 def part_label(record: dict[str, Any]) -> str:
     """A part in a list to choose from: `step 2  ◆ call  charge_card order-4`."""
     step = "?" if record["step"] is None else record["step"]
-    return cut_middle(f"step {step}  {record['part']}  {record['about']}".rstrip(), 80)
+    return cut_middle(safe(f"step {step}  {record['part']}  {record['about']}").rstrip(), 80)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from axnb.ax.behaviour import Harness
+from axnb.ax.versions import resolve
 from axnb.case.case import Case
 from axnb.errors import AxnbError, UsageError, VerdictError
 from axnb.evidence.load import LoadOptions
@@ -96,20 +97,23 @@ class TriageWorkspace:
 
     def save(self) -> str:
         """Write the result folder, and say where it is."""
-        if not self._chosen["out"]:
-            return "Nothing was written: the parameter out names no folder."
-        folder = Path(self._chosen["out"])
-        write_folder(self.result(), folder, self.case.settings.environment)
-        return f"The result is in {folder}."
+        return _save(self.result(), self._chosen["out"], self.case)
 
     def _open_anew(self, values: Mapping[str, Any], progress: Progress) -> str:
         """Open what a person chose, and let it take the place of what was open."""
         chosen = {**self._chosen, **values}
         _check(chosen)
         opened = _Opened.open(chosen, progress)
+        try:
+            # Whoever has stopped it by now does not want it.
+            progress("writing the result …")
+            saved = _save(opened.result, chosen["out"], opened.case)
+        except BaseException:
+            opened.case.close()
+            raise
         self._chosen.update(chosen)
         self._desk.replace(opened.case, opened.triage, opened.result)
-        return self.save()
+        return saved
 
 
 def open_triage(
@@ -155,6 +159,14 @@ def _sample(source: str) -> str:
     return str(shipped("sample_data", "log.sqlite"))
 
 
+def _save(result: Result, out: str, case: Case) -> str:
+    if not out:
+        return "Nothing was written: the parameter out names no folder."
+    folder = Path(out)
+    write_folder(result, folder, case.settings.environment)
+    return f"The result is in {folder}."
+
+
 def _check(chosen: Mapping[str, Any]) -> None:
     refuse_secrets(chosen)
     check_types(chosen, open_triage)
@@ -173,6 +185,7 @@ class _Opened:
         where = Path(chosen["settings"]) if chosen["settings"] else None
         only = (chosen["conversation"],) if chosen["conversation"] else ()
         beside = _Beside.parse(chosen["beside"])
+        _refuse_unknown(chosen)
         asked = Asked.now(
             chosen["ax_version"],
             chosen["harnesses"],
@@ -192,6 +205,14 @@ class _Opened:
         except BaseException:
             case.close()
             raise
+
+
+def _refuse_unknown(chosen: Mapping[str, Any]) -> None:
+    """What makes no sense is refused before a case file changes."""
+    if chosen["ax_version"]:
+        resolve(chosen["ax_version"])
+    for text in chosen["harnesses"]:
+        Harness.parse(text)
 
 
 def _ask(

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from axnb.case.case import Case
 from axnb.errors import UsageError
 from axnb.report.commands import PLANNED, Command, Commands, explain, next_lines
-from axnb.report.lines import ABOUT, Line, lines
+from axnb.report.lines import (
+    ABOUT,
+    Gap,
+    Hidden,
+    Line,
+    Placed,
+    findings_of,
+    laid_out,
+    left_out,
+    told_events,
+)
 from axnb.report.reveal import shown_payload
-from axnb.report.timeline import Entry, Timeline, read_timeline
-from axnb.report.words import SEVERITIES, SEVERITY_SIGNS, advice, name, would_answer
+from axnb.report.timeline import Timeline, read_timeline
+from axnb.report.words import SEVERITY_SIGNS, advice, name, would_answer
 from axnb.result import Finding
 from axnb.text import columns, count, cut_middle, fold, pad, safe, wrap
 from axnb.triaging import ConversationTriage, Triage
@@ -22,8 +32,6 @@ WIDTH = 100
 #: Where the signs stand, what is said of a part, and the size and digest at the end of its line.
 _SIGN, _ABOUT = 16, 29
 _TAIL = WIDTH - _ABOUT - ABOUT
-
-_MOST_EVENTS = 12
 
 
 @dataclass(frozen=True)
@@ -79,25 +87,19 @@ class _Block:
         self._commands_for = Commands(triage, case_path)
         #: Payloads that were shown.
         self.revealed = 0
-        key = conversation.source, conversation.conversation_id
-        #: Findings that no row has taken yet, the worst first.
-        self._findings = sorted(
-            (f for f in triage.findings if (f.source, f.conversation_id) == key),
-            key=lambda finding: SEVERITIES.index(finding.severity),
-        )
+        self._findings = findings_of(triage, conversation)
 
     def lines(self) -> Iterator[str]:
         """All lines of the block."""
-        findings = tuple(self._findings)
         yield from self._head()
         yield from self._rows()
-        yield from self._server_events()
+        yield from (f"  {told}" for told in told_events(self._timeline))
         yield from self._other_findings()
         generation = self._triage.target.generation
         for sentence in would_answer(generation, self._conversation.next):
             yield from _indented(sentence, 2)
-        yield from _indented(f"Advice: {advice(self._conversation, generation, findings)}", 2)
-        yield from self._commands(findings)
+        yield from _indented(f"Advice: {advice(self._conversation, generation, self._findings)}", 2)
+        yield from self._commands()
 
     def _head(self) -> Iterator[str]:
         c = self._conversation
@@ -117,39 +119,25 @@ class _Block:
     # --- the timeline --------------------------------------------------------------------------
 
     def _rows(self) -> Iterator[str]:
-        before = turn = 0
-        last_of_step = {entry.step: entry.n for entry in self._timeline.entries}
-        for entry in self._timeline.entries:
-            yield from _gap(entry.n - before - 1)
-            label = f"turn {entry.turn}" if entry.turn != turn else ""
-            yield from self._row(entry, label)
-            if last_of_step[entry.step] == entry.n:
-                yield from self._wounds(entry)
-            before, turn = entry.n, entry.turn
-        yield from _gap(self._timeline.total - before)
-
-    def _server_events(self) -> Iterator[str]:
-        """What servers' logs say, beside the rows: which row an event belongs to, no log tells."""
-        events = self._timeline.server_events
-        for event in events[:_MOST_EVENTS]:
-            reason = f" ({safe(event['reason'])})" if event["reason"] else ""
-            yield f"  server log {event['at'] or 'no time':<23}   {event['event']}{reason}"
-        if len(events) > _MOST_EVENTS:
-            yield f"  server log … {count(len(events) - _MOST_EVENTS, 'more event')}"
-
-    def _row(self, entry: Entry, turn: str) -> Iterator[str]:
-        """A line a part; only the first one has the step and the turn."""
-        step = "?" if entry.step is None else str(entry.step)
-        heads = iter([f"{step:>5}  {turn:<9}"])
         blank = " " * _SIGN
-        for line in lines(self._timeline, entry):
-            yield from _line(next(heads, blank), line)
-            if line.payload is not None:
-                yield from self._payload(line.payload)
-            elif line.part == 0:
-                yield from self._payload(None, "its raw bytes were not kept")
-        if not entry.visible:
-            yield f"{blank}? AX does not find this row when it reads the conversation."
+        for item in laid_out(self._timeline, self._findings):
+            if isinstance(item, Placed):
+                yield from self._line(item)
+            elif isinstance(item, Gap):
+                yield f"{'':7}… {count(item.rows, 'row')} between (--all)"
+            elif isinstance(item, Hidden):
+                yield f"{blank}? AX does not find this row when it reads the conversation."
+            elif isinstance(item, Finding):
+                yield from _finding(item, _SIGN)
+
+    def _line(self, placed: Placed) -> Iterator[str]:
+        head = f"{placed.step:>5}  {placed.turn:<9}" if placed.step else " " * _SIGN
+        line = placed.line
+        yield from _line(head, line)
+        if line.payload is not None:
+            yield from self._payload(line.payload)
+        elif line.part == 0:
+            yield from self._payload(None, "its raw bytes were not kept")
 
     def _payload(self, payload: str | bytes | None, missing: str = "") -> Iterator[str]:
         if not self._reveal:
@@ -165,14 +153,6 @@ class _Block:
 
     # --- what is wrong, and what to do ---------------------------------------------------------
 
-    def _wounds(self, entry: Entry) -> Iterator[str]:
-        if entry.step is None:
-            return
-        here = [f for f in self._findings if f.step == entry.step]
-        self._findings = [f for f in self._findings if f.step != entry.step]
-        for finding in here:
-            yield from _finding(finding, _SIGN)
-
     def _other_findings(self) -> Iterator[str]:
         """What is said of no row here; and what is wrong with the whole source."""
         source = self._conversation.source
@@ -181,15 +161,15 @@ class _Block:
             for f in self._triage.findings
             if f.source == source and f.conversation_id is None and f.severity == "error"
         ]
-        for finding in (*self._findings, *whole):
+        for finding in (*left_out(self._timeline, self._findings), *whole):
             yield from _finding(finding, 2)
 
-    def _commands(self, findings: Sequence[Finding]) -> Iterator[str]:
+    def _commands(self) -> Iterator[str]:
         c = self._conversation
         offered: list[Command | None] = []
         if c.action in PLANNED:
             offered.append(self._commands_for.plan(c.source, c.conversation_id))
-        offered += [explain(findings[0].id)] if findings else []
+        offered += [explain(self._findings[0].id)] if self._findings else []
         if not self._reveal:
             offered.append(self._commands_for.show(c.source, c.conversation_id, "--reveal"))
         yield from (f"  {line}" for line in next_lines(offered, WIDTH - 2))
@@ -215,11 +195,6 @@ def _line(head: str, line: Line) -> Iterator[str]:
 def _size(size: int) -> str:
     """At most nine columns up to the largest row that a store holds."""
     return f"{size:,} B" if size < 1_000_000 else f"{size / 1e6:,.1f} MB"
-
-
-def _gap(rows: int) -> Iterator[str]:
-    if rows > 0:
-        yield f"{'':7}… {count(rows, 'row')} between (--all)"
 
 
 def _finding(finding: Finding, indent: int) -> Iterator[str]:

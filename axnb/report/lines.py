@@ -1,14 +1,24 @@
-"""The lines of a timeline: what is said of each part of a row, before anybody lays it out."""
+"""The lines of a timeline: what stands below what, and what is said of each part of a row.
+
+Whoever shows them, on a terminal or in a notebook, says how they look.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
 
 from axnb.report.lanes import OPEN_STATES
 from axnb.report.timeline import Entry, Record, Timeline
-from axnb.report.words import name
-from axnb.text import columns
+from axnb.report.words import SEVERITIES, name
+from axnb.result import Finding
+from axnb.text import columns, count, safe
+from axnb.triaging import ConversationTriage, Triage
+
+#: Events of servers' logs that are shown.
+_MOST_EVENTS = 12
 
 #: Columns for what is said of a part; names and ids are cut to fit them.
 ABOUT = 48
@@ -40,6 +50,103 @@ class Line:
     part: int | None = None
     #: The payload itself, if the timeline was read with payloads and it was kept.
     payload: str | bytes | None = None
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A line in its place: only the first one of a row has a step, only that of a turn a turn."""
+
+    line: Line
+    entry: Entry
+    step: str = ""
+    turn: str = ""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Rows that are not shown."""
+
+    rows: int
+
+
+@dataclass(frozen=True)
+class More:
+    """Lines of one row, or findings about one step, that are not shown."""
+
+    count: int
+    noun: str
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """The row above is one that AX does not find when it reads the conversation."""
+
+    entry: Entry
+
+
+def findings_of(triage: Triage, conversation: ConversationTriage) -> list[Finding]:
+    """The findings about a conversation, the worst first."""
+    key = conversation.source, conversation.conversation_id
+    found = (f for f in triage.findings if (f.source, f.conversation_id) == key)
+    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def laid_out(
+    timeline: Timeline, findings: Iterable[Finding], most: int | None = None
+) -> Iterator[Placed | Gap | More | Hidden | Finding]:
+    """A timeline from top to bottom, with the findings about a step below the last row of it.
+
+    At most `most` lines of each row, and as many findings about each step: a row can hold
+    thousands of calls.
+    """
+    at_step: dict[int | None, list[Finding]] = {}
+    for finding in findings:
+        at_step.setdefault(finding.step, []).append(finding)
+    last_of_step = {e.step: e.n for e in timeline.entries}
+    before = turn = 0
+    for entry in timeline.entries:
+        if entry.n > before + 1:
+            yield Gap(entry.n - before - 1)
+        yield from _up_to(most, _placed(timeline, entry, turn), "part")
+        if not entry.visible:
+            yield Hidden(entry)
+        if entry.step is not None and last_of_step[entry.step] == entry.n:
+            yield from _up_to(most, at_step.get(entry.step, ()), "finding")
+        before, turn = entry.n, entry.turn
+    if timeline.total > before:
+        yield Gap(timeline.total - before)
+
+
+def _placed(timeline: Timeline, entry: Entry, turn: int) -> Iterator[Placed]:
+    step = "?" if entry.step is None else str(entry.step)
+    label = f"turn {entry.turn}" if entry.turn != turn else ""
+    for n, line in enumerate(lines(timeline, entry)):
+        yield Placed(line, entry) if n else Placed(line, entry, step, label)
+
+
+Item = TypeVar("Item")
+
+
+def _up_to(most: int | None, items: Iterable[Item], noun: str) -> Iterator[Item | More]:
+    rest = iter(items)
+    yield from islice(rest, most)
+    if more := sum(1 for _ in rest):
+        yield More(more, noun)
+
+
+def left_out(timeline: Timeline, findings: Iterable[Finding]) -> list[Finding]:
+    """The findings that `laid_out` has no row for."""
+    steps = {e.step for e in timeline.entries if e.step is not None}
+    return [f for f in findings if f.step not in steps]
+
+
+def told_events(timeline: Timeline) -> Iterator[str]:
+    """What servers' logs say beside the rows: which row an event belongs to, no log tells."""
+    for event in timeline.server_events[:_MOST_EVENTS]:
+        reason = f" ({safe(event['reason'])})" if event["reason"] else ""
+        yield f"server log {event['at'] or 'no time':<23}   {event['event']}{reason}"
+    if len(timeline.server_events) > _MOST_EVENTS:
+        yield f"server log … {count(len(timeline.server_events) - _MOST_EVENTS, 'more event')}"
 
 
 def lines(timeline: Timeline, entry: Entry) -> Iterator[Line]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,7 @@ class Queries:
             raise UsageError("the query is no text in UTF-8.")
         self._case, self._text = case, text
         self._session: duckdb.DuckDBPyConnection | None = None
+        self._is_stopped = False
 
     def __iter__(self) -> Iterator[Answer]:
         with self._case.reading() as session:
@@ -61,6 +63,8 @@ class Queries:
                 for statement in session.extract_statements(self._text):
                     if statement.type not in _READS:
                         raise UsageError("the query fails: a case is only read, so it must select.")
+                    if self._is_stopped:
+                        raise UsageError("the query was stopped.")
                     yield _answer(session.execute(statement))
             except _ABOUT_THE_QUERY as err:
                 raise UsageError(f"the query fails: {str(err).splitlines()[0][:200]}") from None
@@ -72,9 +76,12 @@ class Queries:
                 self._session = None
 
     def interrupt(self) -> None:
-        """Break off the statement that is running, from another thread."""
-        if self._session is not None:
-            self._session.interrupt()
+        """Break off the statement that is running, from another thread; no other begins."""
+        self._is_stopped = True
+        session = self._session
+        if session is not None:
+            with suppress(duckdb.ConnectionException):
+                session.interrupt()
 
 
 def print_queries(case: Case, text: str, write: Callable[[str], Any]) -> None:

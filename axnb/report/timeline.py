@@ -16,8 +16,6 @@ from axnb.triaging.look import keyed
 
 #: A conversation of more rows is shown by its beginning, its end, and what is wrong between.
 MOST_ROWS = 200
-HEAD_ROWS = 20
-TAIL_ROWS = 100
 
 #: Hex digits of a keyed digest that are shown; a finding's witness has the same.
 DIGEST_DIGITS = 12
@@ -71,10 +69,11 @@ def read_timeline(
     *,
     reveal: bool = False,
     everything: bool = False,
+    most: int = MOST_ROWS,
 ) -> Timeline:
     """Read a conversation, a long one in part; payloads only where they are to be revealed."""
     key = {"source": conversation.source, "id": conversation.conversation_id}
-    limits = {"most": MOST_ROWS, "head": HEAD_ROWS, "tail": TAIL_ROWS}
+    limits = {"most": most, "head": most // 10, "tail": most // 2}
     marked = _marked_steps(triage, conversation)
     rows = ask(
         session,
@@ -82,7 +81,7 @@ def read_timeline(
         {**key, **limits, "everything": everything, "marked": marked},
     )
     if not everything:
-        rows = _at_most(rows)
+        rows = _at_most(rows, most)
     numbers = [row["row"] for row in rows]
     positions = sorted({row["position"] for row in rows})
     parts = _by_row(ask(session, "conversation_parts", {**key, "rows": numbers}))
@@ -114,11 +113,11 @@ def _marked_steps(triage: Triage, conversation: ConversationTriage) -> list[int]
     return sorted(step for step in found if step is not None)
 
 
-def _at_most(rows: list[Record]) -> list[Record]:
+def _at_most(rows: list[Record], most: int) -> list[Record]:
     """A conversation can have more wounds than a person reads: the first ones are shown."""
-    if len(rows) <= MOST_ROWS:
+    if len(rows) <= most:
         return rows
-    return rows[: MOST_ROWS - TAIL_ROWS] + rows[-TAIL_ROWS:]
+    return rows[: most - most // 2] + rows[-(most // 2) :]
 
 
 def _by_row(parts: Iterable[Record]) -> dict[int, list[Record]]:
