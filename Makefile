@@ -12,10 +12,10 @@ demo: $(STAMP)  ## Triage the sample log, run its notebook, leave a result folde
 	$(VENV)/bin/axnb demo
 
 test: $(TEST_STAMP)  ## Unit tests and one real server each
-	$(PYTHON) -m pytest -q -n auto
+	$(PYTHON) -m pytest -q -n auto --dist worksteal
 
 test-all: $(TEST_STAMP)  ## All the rest: the slow tests
-	$(PYTHON) -m pytest -q -n auto -m slow
+	$(PYTHON) -m pytest -q -n auto --dist worksteal -m slow
 
 check: $(TEST_STAMP)  ## Lint, types, import arrows
 	$(VENV)/bin/ruff check
