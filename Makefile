@@ -15,7 +15,7 @@ lab: $(TEST_STAMP)  ## Open the first notebook in JupyterLab
 	$(VENV)/bin/jupyter lab notebooks/01_triage.ipynb
 
 test: $(TEST_STAMP)  ## Unit tests and one real server each
-	$(PYTHON) -m pytest -q -n auto
+	$(PYTHON) -m pytest -q -n auto --dist worksteal
 
 test-all: $(TEST_STAMP)  ## All the rest: the slow tests, those in a browser among them
 	$(PYTHON) -m pytest -q -n auto --dist loadgroup -m slow

@@ -28,6 +28,7 @@ from urllib.parse import quote, unquote, urlsplit
 _ATTEMPTS = 5
 _START_SECONDS = 60.0
 _STOP_SECONDS = 15.0
+_CLEAN_SECONDS = 120.0  # dozens of databases are tens of thousands of files
 _POLL_SECONDS = 0.02
 
 # Both are shell scripts. A process announces its number and the signal that ends it (0: it ends by
@@ -137,7 +138,7 @@ class _Guard:
 
     def close(self) -> None:
         """Let the folder be removed and wait for it."""
-        self._shell.communicate(timeout=_STOP_SECONDS)
+        self._shell.communicate(timeout=_CLEAN_SECONDS)
         if self._shell.returncode != 0:
             raise ServerError(f"the folder {self._folder} could not be removed")
 

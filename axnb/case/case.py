@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 _OVERFULL = 1.25
 _ENOUGH_FOR_A_FILE = 0.8
 
-#: Up to so many bytes of a source, handing work from thread to thread takes longer than the work.
-_ENOUGH_FOR_A_THREAD = 4 << 20
+#: Up to so many bytes of a source, it takes longer to hand work from thread to thread than to do
+#: it, and to prepare for large inputs than to read small ones.
+_SMALL = 4 << 20
+_FOR_LARGE_INPUTS = "join_filter_pushdown,compressed_materialization,common_subplan"
 
 #: Raised when a table of the case changes its meaning.
 SCHEMA_VERSION = "6"
@@ -116,6 +118,7 @@ class Case:
         if self.path is None:
             self._private = self._connect(":memory:", read_only=False)
             self._private.execute("set threads = 1")
+            self._private.execute(f"set disabled_optimizers = '{_FOR_LARGE_INPUTS}'")
             _fill(self._private)
 
     def make_room(self, size: int, *, whole: bool = True) -> None:
@@ -126,8 +129,9 @@ class Case:
         """
         if self._private is None:
             return
-        if size > _ENOUGH_FOR_A_THREAD:
+        if size > _SMALL:
             self._private.execute("reset threads")
+            self._private.execute("reset disabled_optimizers")
         if not whole or size <= _OVERFULL * self.settings.memory_bytes:
             return
         file = self._spill / "case.duckdb"

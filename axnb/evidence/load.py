@@ -148,8 +148,9 @@ class _NoJsonError(Exception):
 
 
 def _forget(session: duckdb.DuckDBPyConnection, source: str) -> None:
-    for table in _TABLES:
-        session.execute(f"delete from {table} where source = ?", [source])
+    if session.execute("select 1 from sources where source = ?", [source]).fetchall():
+        for table in _TABLES:
+            session.execute(f"delete from {table} where source = ?", [source])
     # What was made of all sources together is not true of others.
     session.execute("delete from meta where name <> 'schema'")
 

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axnb.ax import rows
@@ -44,6 +44,7 @@ def _parts(generation: Generation) -> st.SearchStrategy[Part]:
 
 
 @pytest.mark.parametrize("generation", _ALL, ids=lambda g: g.name)
+@settings(deadline=None)
 @given(data=st.data())
 def test_what_is_written_is_read(generation: Generation, data: st.DataObject) -> None:
     parts = data.draw(st.lists(_parts(generation), max_size=3))

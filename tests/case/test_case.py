@@ -101,15 +101,17 @@ def test_a_private_case_that_memory_cannot_hold_is_a_file_of_its_own(
     assert list(scratch.iterdir()) == []
 
 
-def test_a_private_case_takes_more_than_one_core_for_large_sources(case: Case) -> None:
+def test_a_private_case_makes_ready_for_large_sources(case: Case) -> None:
     def cores() -> int:
         ((found,),) = case.rows("select current_setting('threads')")
         return int(found)
 
     case.make_room(1000)
     assert cores() == 1
+    assert case.rows("select current_setting('disabled_optimizers')") != [("",)]
     case.make_room(10_000_000, whole=False)
     assert cores() == duckdb.execute("select current_setting('threads')").fetchall()[0][0]
+    assert case.rows("select current_setting('disabled_optimizers')") == [("",)]
 
 
 def test_a_second_source_is_kept_apart(case: Case, tmp_path: Path) -> None:

@@ -71,8 +71,10 @@ class SqliteStore:
 class PostgresStore:
     """A database of a real server."""
 
-    def __init__(self, server: PostgresServer, schema: str = "public") -> None:
-        self.dsn = server.create_database()
+    def __init__(
+        self, server: PostgresServer, schema: str = "public", dsn: str | None = None
+    ) -> None:
+        self.dsn = dsn or server.create_database()
         self.schema = schema
         self.source = f"{self.dsn}?schema={quote(schema)}"
 
@@ -81,6 +83,12 @@ class PostgresStore:
 
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             connection.execute(script.encode())
+
+    def clear(self) -> None:
+        """Drop the schema with all that is in it."""
+        from psycopg import sql
+
+        self.run(f"drop schema {sql.Identifier(self.schema).as_string()} cascade")
 
     def replace(self, log: LogBuilder) -> None:
         from psycopg import sql
