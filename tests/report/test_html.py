@@ -39,6 +39,7 @@ from tests.report.made import (
     finding,
     healthy,
     made,
+    real,
     result_of,
     source,
 )
@@ -239,7 +240,7 @@ def test_the_numbers_are_those_of_the_result(name: str) -> None:
 
 @pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
 def test_real_logs_are_told_in_full_and_in_little_room(log: ax_logs.RealLog) -> None:
-    result = result_of(log.sqlite, server_logs=log.server_logs)
+    result = real(log)
     _check_numbers(result)
     assert len(render_report(result).encode()) < 1_000_000
 
@@ -352,13 +353,13 @@ def test_whatever_is_cut_is_counted() -> None:
     )
     words = _words(_parsed(result))
     for told in (
-        "40 of 45 sentences are shown",
-        "40 of 45 more sentences are shown",
-        "40 of 47 sentences are shown",
-        "300 of 999 conversations are shown",
+        "30 of 45 sentences are shown",
+        "30 of 45 more sentences are shown",
+        "30 of 47 sentences are shown",
+        "200 of 999 conversations are shown",
         "1 of 777 calls is shown",
-        "303 of 888 findings are shown",
-        "Show 303 of 888",
+        "203 of 888 findings are shown",
+        "Show 203 of 888",
         "24 of 1,234 conversations are shown",
         "10 of 33 remarks are shown",
         "20 of 41 sources are shown",

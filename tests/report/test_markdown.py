@@ -23,7 +23,7 @@ from tests.report.made import (
     by_hand,
     finding,
     made,
-    result_of,
+    real,
     source,
     timeless,
 )
@@ -179,7 +179,7 @@ _PIECES = st.sampled_from(
 _HOSTILE = st.lists(_PIECES | st.text(max_size=4), max_size=12).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(_HOSTILE, min_size=1, max_size=5))
 @example(["a\\|b", "\\", "`", "|"])
 @example(["`", "``", "` ` `", " x "])
@@ -197,7 +197,7 @@ def test_no_known_hostile_text_comes_to_life() -> None:
         assert _shape(text) == _DULL, hostile
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(_HOSTILE)
 @example("a\\|b")
 def test_bars_break_no_table_in_any_dialect(text: str) -> None:
@@ -214,7 +214,7 @@ _ELSEWHERE = re.compile(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(_HOSTILE)
 def test_nothing_stands_outside_of_code_that_another_reader_may_know(text: str) -> None:
     tokens = _read(render_markdown(_result([text])))
@@ -222,7 +222,7 @@ def test_nothing_stands_outside_of_code_that_another_reader_may_know(text: str) 
     assert [words for words in plain if _ELSEWHERE.search(words)] == []
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(_HOSTILE)
 @example(" leading and trailing ")
 @example("   ")
@@ -240,9 +240,9 @@ def test_results_of_triages_are_dead(name: str) -> None:
     assert _living(render_markdown(made(name))) == set()
 
 
-@pytest.mark.parametrize("log", ax_logs.sqlite_logs()[:4], ids=lambda log: log.name)
+@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
 def test_real_logs(log: ax_logs.RealLog) -> None:
-    result = result_of(log.sqlite)
+    result = real(log)
     text = render_markdown(result)
     assert _living(text) == set()
     for group in result.actions:
