@@ -101,6 +101,8 @@ class ReportView:
     classes: tuple[FindingClass, ...]
     #: `3 errors, 2 warnings, 11 notes`.
     tally: str
+    #: Are there several logs? Then each conversation is named with its own.
+    several: bool
     digest: str
 
 
@@ -115,6 +117,7 @@ def view(result: Result) -> ReportView:
         actions=tuple(_actions(result.actions)),
         classes=tuple(_classes(result)),
         tally=_tally(result.findings),
+        several=sum(source["kind"] == "eventlog" for source in result.sources) > 1,
         digest=result.digest(),
     )
 
