@@ -245,12 +245,31 @@ def test_real_logs_are_told_in_full_and_in_little_room(log: ax_logs.RealLog) -> 
     assert len(render_report(result).encode()) < 1_000_000
 
 
+def test_a_conversation_is_named_with_its_log_where_there_are_several() -> None:
+    """Two logs may hold the same conversation, and only one of them a wound."""
+    page = _page("several")
+    tables = [t for t in page.find_all("table") if t.find("th", string="conversation")]
+    assert len(tables) > 5
+    for table in tables:
+        assert table.th.get_text() == "log"
+        assert {row.td.get_text() for row in table.tbody.find_all("tr")} <= {
+            "log",
+            "log-2",
+            "log-3",
+        }
+    descriptions = page.find(id="lanes-desc")
+    assert descriptions is not None
+    assert "log-3: open: " in descriptions.get_text()
+    assert _page("failed").find("th", string="log") is None
+
+
 def test_a_healthy_log_is_quiet() -> None:
     page = _page("ok")
     words = _words(page)
     assert "✓ ok" in words
     assert "2 conversations, all finished, every logged call answered." in words
     assert "That proves neither that the log is complete" in words
+    assert "No conversation needs attention." in words
     assert "Do not touch" not in words
     assert "Calls to read back" not in words
     assert len(render_report(made("ok"))) < 30_000

@@ -110,72 +110,71 @@ def _result(texts: list[str]) -> Result:
 #: What this shape is when the texts are dull.
 _DULL = _shape(render_markdown(_result(["dull"])))
 
-_PIECES = st.sampled_from(
-    [
-        *(
-            "`",
-            "``",
-            "|",
-            "\\",
-            "\\|",
-            "<",
-            ">",
-            "<b>",
-            "&lt;",
-            "[",
-            "](",
-            ")",
-            "!",
-            "*",
-            "**",
-            "_",
-            "__",
-        ),
-        *(
-            "~",
-            "~~",
-            "#",
-            "# ",
-            "- ",
-            "+ ",
-            "1. ",
-            "> ",
-            "    ",
-            "```",
-            "---",
-            "===",
-            "\n",
-            "\n\n",
-            "\t",
-        ),
-        *("@someone", "#12", "GH-12", "www.evil.example", "https://evil.example", "a@evil.example"),
-        *(
-            "evil.example",
-            ":boom:",
-            "$x$",
-            "==x==",
-            "++x++",
-            "^x^",
-            "[^1]",
-            "[ ] ",
-            "x",
-            " ",
-            "0",
-            ":",
-        ),
-        *(
-            "javascript:",
-            "0123abcdef",
-            "{%raw%}",
-            "\u202e",
-            "\x1b[31m",
-            "|---|---|",
-            "<!--",
-            ":---",
-            "''",
-        ),
-    ]
-)
+_DANGEROUS = [
+    *(
+        "`",
+        "``",
+        "|",
+        "\\",
+        "\\|",
+        "<",
+        ">",
+        "<b>",
+        "&lt;",
+        "[",
+        "](",
+        ")",
+        "!",
+        "*",
+        "**",
+        "_",
+        "__",
+    ),
+    *(
+        "~",
+        "~~",
+        "#",
+        "# ",
+        "- ",
+        "+ ",
+        "1. ",
+        "> ",
+        "    ",
+        "```",
+        "---",
+        "===",
+        "\n",
+        "\n\n",
+        "\t",
+    ),
+    *("@someone", "#12", "GH-12", "www.evil.example", "https://evil.example", "a@evil.example"),
+    *(
+        "evil.example",
+        ":boom:",
+        "$x$",
+        "==x==",
+        "++x++",
+        "^x^",
+        "[^1]",
+        "[ ] ",
+        "x",
+        " ",
+        "0",
+        ":",
+    ),
+    *(
+        "javascript:",
+        "0123abcdef",
+        "{%raw%}",
+        "\u202e",
+        "\x1b[31m",
+        "|---|---|",
+        "<!--",
+        ":---",
+        "''",
+    ),
+]
+_PIECES = st.sampled_from(_DANGEROUS)
 _HOSTILE = st.lists(_PIECES | st.text(max_size=4), max_size=12).map("".join)
 
 
@@ -222,6 +221,19 @@ def test_nothing_stands_outside_of_code_that_another_reader_may_know(text: str) 
     assert [words for words in plain if _ELSEWHERE.search(words)] == []
 
 
+def test_no_piece_of_markup_stands_outside_of_code_in_a_sentence() -> None:
+    for piece in _DANGEROUS:
+        for sentence in (
+            piece,
+            f"so{piece}it is.",
+            f"so {piece} it is.",
+            f"{piece}so it{piece}is.",
+        ):
+            tokens = _read(render_markdown(_result([sentence])))
+            plain = [t["raw"] for t in tokens if t["type"] == "text"]
+            assert [words for words in plain if _ELSEWHERE.search(words)] == [], sentence
+
+
 @settings(max_examples=50, deadline=None)
 @given(_HOSTILE)
 @example(" leading and trailing ")
@@ -265,6 +277,14 @@ def test_the_order_of_a_ticket() -> None:
         "Evidence",
         "Scope",
     ]
+
+
+def test_a_conversation_is_named_with_its_log_where_there_are_several() -> None:
+    text = render_markdown(made("several"))
+    assert "  - log `silent`: " in text
+    assert "| log-3 `open` |" in text
+    assert "`silent`: " in render_markdown(made("failed"))
+    assert "log `silent`" not in render_markdown(made("failed"))
 
 
 def test_sentences_without_danger_are_sentences() -> None:
