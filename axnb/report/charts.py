@@ -64,12 +64,15 @@ def bars(actions: Iterable[Mapping[str, Any]]) -> list[Bar]:
     ]
 
 
-def lines(lanes: Iterable[Mapping[str, Any]]) -> list[Lane]:
-    """A line a conversation; marks that were left out leave a gap as wide as one mark."""
-    return [_line(lane, n * LANE_ROOM) for n, lane in enumerate(lanes)]
+def lines(lanes: Iterable[Mapping[str, Any]], *, several: bool = False) -> list[Lane]:
+    """A line a conversation; marks that were left out leave a gap as wide as one mark.
+
+    Where there are several logs, a conversation is named with its own.
+    """
+    return [_line(lane, n * LANE_ROOM, several) for n, lane in enumerate(lanes)]
 
 
-def _line(lane: Mapping[str, Any], y: int) -> Lane:
+def _line(lane: Mapping[str, Any], y: int, several: bool) -> Lane:
     marks: Sequence[Mapping[str, Any]] = lane["marks"]
     placed, gap = [], None
     for n, mark in enumerate(marks):
@@ -78,7 +81,7 @@ def _line(lane: Mapping[str, Any], y: int) -> Lane:
             gap = (_x(n), left_out)
         at = n + (1 if left_out else 0)
         placed.append(Mark(mark["kind"], _x(at), bool(mark["wounds"])))
-    label = lane["conversation_id"]
+    label = f"{lane['source']}: " * several + lane["conversation_id"]
     return Lane(
         label=brief(label, _LABEL_COLUMNS),
         words=f"{brief(label, 80)}: {_words(marks, lane['total'])}",

@@ -45,7 +45,7 @@ _SERVER_COMMAND = 'psql -Atc "select system_identifier from pg_control_system()"
 def render_report(result: Result) -> str:
     """The report as HTML text: the same for the same result."""
     looked = view(result)
-    drawn = charts.lines(result.lanes)
+    drawn = charts.lines(result.lanes, several=looked.several)
     return (
         environment("axnb.report")
         .get_template("report.html.j2")

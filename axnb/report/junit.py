@@ -117,7 +117,9 @@ def _ids(result: Result) -> set[str]:
 
 
 def _finding(finding: Mapping[str, Any]) -> str:
-    place = [brief(finding["keys"].get("conversation_id", finding["source"]), 80)]
+    place = [brief(finding["source"], 40)]
+    if "conversation_id" in finding["keys"]:
+        place.append(brief(finding["keys"]["conversation_id"], 80))
     if "step" in finding["keys"]:
         place.append(f"step {finding['keys']['step']}")
     return f"{' '.join(place)}: {finding['sentence']}"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from axnb.report.view import FindingClass, ReportView, brief, view
+from axnb.report.view import ReportView, brief, view
 from axnb.result import Result
 
 #: Conversations of a group, calls, sources and sentences that a ticket holds.
@@ -25,7 +25,7 @@ _ALIVE = re.compile(
     r"^\d+[.)]"  # a numbered list
     r"|[A-Za-z0-9-]\.[A-Za-z]{2}"  # the name of a host
     r"|:(?!\d\d:)[\w+-]+:"  # an emoji, and not a time
-    r"|\b[A-Z][A-Z0-9]+-\d"  # an issue
+    r"|\bgh-\d|(?-i:\b[A-Z][A-Z0-9]+-\d)"  # an issue
     r"|\b(?=[a-f]*\d)[0-9a-f]{7,}\b"  # a commit
     r"|==|\+\+|%%|''"  # marked, inserted, commented, strong
     r"|\((?:c|r|tm|p)\)",  # signs
@@ -46,9 +46,9 @@ def _lines(looked: ReportView) -> Iterator[str]:
     yield from _sentences(result.examined)
     yield f"- {_run(result.run)}"
     yield from _section("Why", _sentences(result.why))
-    yield from _section("What to do, and what not to touch", _actions(result.actions))
-    yield from _section("Calls to read back from their tools", _calls(result.unresolved))
-    yield from _section(f"Findings: {looked.tally}", _findings(looked.classes))
+    yield from _section("What to do, and what not to touch", _actions(looked))
+    yield from _section("Calls to read back from their tools", _calls(looked))
+    yield from _section(f"Findings: {looked.tally}", _findings(looked))
     yield from _section("Evidence", _sources(result.sources))
     yield from _section("Scope", _sentences(result.scope))
     yield ""
@@ -77,17 +77,25 @@ def _run(run: Mapping[str, Any]) -> str:
     return f"Run: {' · '.join(_code(text) for text in about if text)} · not sealed"
 
 
-def _actions(actions: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    for group in actions:
+def _conversation(looked: ReportView, source: str, conversation_id: str) -> str:
+    """A conversation, with its log where there are several."""
+    return f"{_text(source)} {_code(conversation_id)}" if looked.several else _code(conversation_id)
+
+
+def _actions(looked: ReportView) -> Iterator[str]:
+    for group in looked.actions:
         ids = f" ({' '.join(group['findings'][:_MOST])})" if group["findings"] else ""
         yield f"- **{_text(group['title'])}, {group['count']:,}:** {_text(group['reason'])}{ids}"
         shown = group["conversations"][:_MOST]
-        yield from (f"  - {_code(c['conversation_id'])}: {_text(c['advice'])}" for c in shown)
+        for c in shown:
+            name = _conversation(looked, c["source"], c["conversation_id"])
+            yield f"  - {name}: {_text(c['advice'])}"
         if shown:
             yield from _more(group["count"], len(shown), "  - ")
 
 
-def _calls(unresolved: Mapping[str, Any]) -> Iterator[str]:
+def _calls(looked: ReportView) -> Iterator[str]:
+    unresolved = looked.result.unresolved
     calls = unresolved.get("calls") or []
     if not calls:
         return
@@ -96,7 +104,8 @@ def _calls(unresolved: Mapping[str, Any]) -> Iterator[str]:
     for call in calls[:_MOST]:
         operation = call["operation_id"]
         cells = [_code(call["tool"]) if call["tool"] else "(no name)"]
-        cells += [_code(operation) if operation else "(no id)", _code(call["conversation_id"])]
+        cells += [_code(operation) if operation else "(no id)"]
+        cells += [_conversation(looked, call["source"], call["conversation_id"])]
         cells += ["?" if call["step"] is None else str(call["step"]), _text(call["known"])]
         yield _row(cells)
     if unresolved["count"] > min(len(calls), _MOST):
@@ -104,20 +113,23 @@ def _calls(unresolved: Mapping[str, Any]) -> Iterator[str]:
         yield from _more(unresolved["count"], min(len(calls), _MOST))
 
 
-def _findings(classes: Iterable[FindingClass]) -> Iterator[str]:
-    found = list(classes)
-    if not found:
+def _findings(looked: ReportView) -> Iterator[str]:
+    if not looked.classes:
         return
     yield "| | finding | severity | count | first |"
     yield "|---|---|---|---|---|"
-    for c in found:
-        yield _row([c.sign, f"{c.id} {c.name}", c.severity, f"{c.count:,}", _first(c.first[0])])
+    for c in looked.classes:
+        first = _first(looked, c.first[0])
+        yield _row([c.sign, f"{c.id} {c.name}", c.severity, f"{c.count:,}", first])
 
 
-def _first(finding: Mapping[str, Any]) -> str:
+def _first(looked: ReportView, finding: Mapping[str, Any]) -> str:
     """`c1` step 4: the sentence."""
-    keys = finding["keys"]
-    place = [_code(keys["conversation_id"])] if "conversation_id" in keys else []
+    keys, source = finding["keys"], finding["source"]
+    if "conversation_id" in keys:
+        place = [_conversation(looked, source, keys["conversation_id"])]
+    else:
+        place = [_text(source)] if looked.several else []
     place += [f"step {keys['step']}"] if "step" in keys else []
     return f"{' '.join(place)}: {_text(finding['sentence'])}".removeprefix(": ")
 

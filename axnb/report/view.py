@@ -16,14 +16,14 @@ from axnb.text import columns, count, cut_middle, safe
 
 #: Sentences that say why, before the rest is folded away; and of any list of sentences.
 MOST_REASONS = 5
-MOST_SENTENCES = 40
+MOST_SENTENCES = 30
 
 #: Findings of a class that are shown at once; and of all classes together, folded away.
 FIRST_FINDINGS = 3
-MOST_FINDINGS = 300
+MOST_FINDINGS = 200
 
 #: Conversations of all groups together.
-MOST_CONVERSATIONS = 300
+MOST_CONVERSATIONS = 200
 
 #: Sources that are shown.
 MOST_SOURCES = 20
@@ -101,6 +101,8 @@ class ReportView:
     classes: tuple[FindingClass, ...]
     #: `3 errors, 2 warnings, 11 notes`.
     tally: str
+    #: Are there several logs? Then each conversation is named with its own.
+    several: bool
     digest: str
 
 
@@ -115,6 +117,7 @@ def view(result: Result) -> ReportView:
         actions=tuple(_actions(result.actions)),
         classes=tuple(_classes(result)),
         tally=_tally(result.findings),
+        several=sum(source["kind"] == "eventlog" for source in result.sources) > 1,
         digest=result.digest(),
     )
 

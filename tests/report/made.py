@@ -26,6 +26,7 @@ from axnb.testing.hostile import every, hostile_log
 from axnb.testing.hostile_texts import hostile_texts
 from axnb.testing.logs import LogBuilder, StoredRow, answer, ask, call, decide, say
 from axnb.triaging import Question, triage
+from tests import ax_logs
 
 #: What a stranger may try in a report.
 MARKUP = (
@@ -102,8 +103,8 @@ def inconclusive() -> LogBuilder:
 
 
 def hostile() -> LogBuilder:
-    """Each hostile text in each place."""
-    return hostile_log(hostile_texts())
+    """Every second hostile text in each place; the rest has its turn elsewhere."""
+    return hostile_log({kind: texts[::2] for kind, texts in hostile_texts().items()})
 
 
 def empty() -> LogBuilder:
@@ -137,6 +138,12 @@ def made(name: str) -> Result:
 
 
 NAMES = ("ok", "failed", "inconclusive", "empty", "hostile", "several", "touch not")
+
+
+@cache
+def real(log: ax_logs.RealLog) -> Result:
+    """The result of a log of real servers, with what these printed."""
+    return result_of(log.sqlite, server_logs=log.server_logs)
 
 
 def by_hand(**parts: Any) -> Result:

@@ -120,7 +120,7 @@ def test_a_large_result_has_small_views(conversations: int) -> None:
 def test_the_worst_that_fits_a_result_has_small_views() -> None:
     """Every place full, and every text of the kind that takes the most room."""
     text = _WIDE[0] * 3
-    result = _large(400)
+    result = made("failed")
     conversation = {
         "source": text,
         "conversation_id": text,
@@ -146,7 +146,9 @@ def test_the_worst_that_fits_a_result_has_small_views() -> None:
             "examined": (text,) * 500,
             "why": (text,) * 500,
             "scope": (text,) * 500,
-            "actions": tuple({**g, "conversations": [conversation] * 100} for g in result.actions),
+            "actions": tuple(
+                {**result.actions[0], "conversations": [conversation] * 100} for _ in range(9)
+            ),
             "unresolved": {"count": 5000, "calls": [{**call, "step": 1, "known": text}] * 100},
             "findings": tuple(
                 {**finding, "id": check["id"]} for check in result.checks for _ in range(60)

@@ -39,6 +39,7 @@ from tests.report.made import (
     finding,
     healthy,
     made,
+    real,
     result_of,
     source,
 )
@@ -239,9 +240,27 @@ def test_the_numbers_are_those_of_the_result(name: str) -> None:
 
 @pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
 def test_real_logs_are_told_in_full_and_in_little_room(log: ax_logs.RealLog) -> None:
-    result = result_of(log.sqlite, server_logs=log.server_logs)
+    result = real(log)
     _check_numbers(result)
     assert len(render_report(result).encode()) < 1_000_000
+
+
+def test_a_conversation_is_named_with_its_log_where_there_are_several() -> None:
+    """Two logs may hold the same conversation, and only one of them a wound."""
+    page = _page("several")
+    tables = [t for t in page.find_all("table") if t.find("th", string="conversation")]
+    assert len(tables) > 5
+    for table in tables:
+        assert table.th.get_text() == "log"
+        assert {row.td.get_text() for row in table.tbody.find_all("tr")} <= {
+            "log",
+            "log-2",
+            "log-3",
+        }
+    descriptions = page.find(id="lanes-desc")
+    assert descriptions is not None
+    assert "log-3: open: " in descriptions.get_text()
+    assert _page("failed").find("th", string="log") is None
 
 
 def test_a_healthy_log_is_quiet() -> None:
@@ -250,6 +269,7 @@ def test_a_healthy_log_is_quiet() -> None:
     assert "✓ ok" in words
     assert "2 conversations, all finished, every logged call answered." in words
     assert "That proves neither that the log is complete" in words
+    assert "No conversation needs attention." in words
     assert "Do not touch" not in words
     assert "Calls to read back" not in words
     assert len(render_report(made("ok"))) < 30_000
@@ -352,13 +372,13 @@ def test_whatever_is_cut_is_counted() -> None:
     )
     words = _words(_parsed(result))
     for told in (
-        "40 of 45 sentences are shown",
-        "40 of 45 more sentences are shown",
-        "40 of 47 sentences are shown",
-        "300 of 999 conversations are shown",
+        "30 of 45 sentences are shown",
+        "30 of 45 more sentences are shown",
+        "30 of 47 sentences are shown",
+        "200 of 999 conversations are shown",
         "1 of 777 calls is shown",
-        "303 of 888 findings are shown",
-        "Show 303 of 888",
+        "203 of 888 findings are shown",
+        "Show 203 of 888",
         "24 of 1,234 conversations are shown",
         "10 of 33 remarks are shown",
         "20 of 41 sources are shown",

@@ -21,7 +21,7 @@ from tests.report.made import (
     by_hand,
     finding,
     made,
-    result_of,
+    real,
     source,
     timeless,
 )
@@ -94,7 +94,7 @@ _STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.sampled_from([*EXIT_CODES]), _FINDINGS, _STEPS, st.booleans())
 def test_green_means_ok(
     verdict: Verdict, findings: list[dict[str, object]], steps: list[dict[str, object]], known: bool
@@ -193,9 +193,9 @@ def test_only_two_attributes_depend_on_the_run() -> None:
     _checked(by_hand(run={}))
 
 
-@pytest.mark.parametrize("log", ax_logs.sqlite_logs()[:4], ids=lambda log: log.name)
+@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
 def test_real_logs(log: ax_logs.RealLog) -> None:
-    result = result_of(log.sqlite)
+    result = real(log)
     root = _checked(result)
     for check in result.checks:
         (case,) = [

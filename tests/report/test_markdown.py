@@ -23,7 +23,7 @@ from tests.report.made import (
     by_hand,
     finding,
     made,
-    result_of,
+    real,
     source,
     timeless,
 )
@@ -110,76 +110,75 @@ def _result(texts: list[str]) -> Result:
 #: What this shape is when the texts are dull.
 _DULL = _shape(render_markdown(_result(["dull"])))
 
-_PIECES = st.sampled_from(
-    [
-        *(
-            "`",
-            "``",
-            "|",
-            "\\",
-            "\\|",
-            "<",
-            ">",
-            "<b>",
-            "&lt;",
-            "[",
-            "](",
-            ")",
-            "!",
-            "*",
-            "**",
-            "_",
-            "__",
-        ),
-        *(
-            "~",
-            "~~",
-            "#",
-            "# ",
-            "- ",
-            "+ ",
-            "1. ",
-            "> ",
-            "    ",
-            "```",
-            "---",
-            "===",
-            "\n",
-            "\n\n",
-            "\t",
-        ),
-        *("@someone", "#12", "GH-12", "www.evil.example", "https://evil.example", "a@evil.example"),
-        *(
-            "evil.example",
-            ":boom:",
-            "$x$",
-            "==x==",
-            "++x++",
-            "^x^",
-            "[^1]",
-            "[ ] ",
-            "x",
-            " ",
-            "0",
-            ":",
-        ),
-        *(
-            "javascript:",
-            "0123abcdef",
-            "{%raw%}",
-            "\u202e",
-            "\x1b[31m",
-            "|---|---|",
-            "<!--",
-            ":---",
-            "''",
-        ),
-    ]
-)
+_DANGEROUS = [
+    *(
+        "`",
+        "``",
+        "|",
+        "\\",
+        "\\|",
+        "<",
+        ">",
+        "<b>",
+        "&lt;",
+        "[",
+        "](",
+        ")",
+        "!",
+        "*",
+        "**",
+        "_",
+        "__",
+    ),
+    *(
+        "~",
+        "~~",
+        "#",
+        "# ",
+        "- ",
+        "+ ",
+        "1. ",
+        "> ",
+        "    ",
+        "```",
+        "---",
+        "===",
+        "\n",
+        "\n\n",
+        "\t",
+    ),
+    *("@someone", "#12", "GH-12", "www.evil.example", "https://evil.example", "a@evil.example"),
+    *(
+        "evil.example",
+        ":boom:",
+        "$x$",
+        "==x==",
+        "++x++",
+        "^x^",
+        "[^1]",
+        "[ ] ",
+        "x",
+        " ",
+        "0",
+        ":",
+    ),
+    *(
+        "javascript:",
+        "0123abcdef",
+        "{%raw%}",
+        "\u202e",
+        "\x1b[31m",
+        "|---|---|",
+        "<!--",
+        ":---",
+        "''",
+    ),
+]
+_PIECES = st.sampled_from(_DANGEROUS)
 _HOSTILE = st.lists(_PIECES | st.text(max_size=4), max_size=12).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(_HOSTILE, min_size=1, max_size=5))
 @example(["a\\|b", "\\", "`", "|"])
 @example(["`", "``", "` ` `", " x "])
@@ -197,7 +196,7 @@ def test_no_known_hostile_text_comes_to_life() -> None:
         assert _shape(text) == _DULL, hostile
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(_HOSTILE)
 @example("a\\|b")
 def test_bars_break_no_table_in_any_dialect(text: str) -> None:
@@ -214,7 +213,7 @@ _ELSEWHERE = re.compile(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(_HOSTILE)
 def test_nothing_stands_outside_of_code_that_another_reader_may_know(text: str) -> None:
     tokens = _read(render_markdown(_result([text])))
@@ -222,7 +221,20 @@ def test_nothing_stands_outside_of_code_that_another_reader_may_know(text: str) 
     assert [words for words in plain if _ELSEWHERE.search(words)] == []
 
 
-@settings(max_examples=100, deadline=None)
+def test_no_piece_of_markup_stands_outside_of_code_in_a_sentence() -> None:
+    for piece in _DANGEROUS:
+        for sentence in (
+            piece,
+            f"so{piece}it is.",
+            f"so {piece} it is.",
+            f"{piece}so it{piece}is.",
+        ):
+            tokens = _read(render_markdown(_result([sentence])))
+            plain = [t["raw"] for t in tokens if t["type"] == "text"]
+            assert [words for words in plain if _ELSEWHERE.search(words)] == [], sentence
+
+
+@settings(max_examples=50, deadline=None)
 @given(_HOSTILE)
 @example(" leading and trailing ")
 @example("   ")
@@ -240,9 +252,9 @@ def test_results_of_triages_are_dead(name: str) -> None:
     assert _living(render_markdown(made(name))) == set()
 
 
-@pytest.mark.parametrize("log", ax_logs.sqlite_logs()[:4], ids=lambda log: log.name)
+@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
 def test_real_logs(log: ax_logs.RealLog) -> None:
-    result = result_of(log.sqlite)
+    result = real(log)
     text = render_markdown(result)
     assert _living(text) == set()
     for group in result.actions:
@@ -265,6 +277,14 @@ def test_the_order_of_a_ticket() -> None:
         "Evidence",
         "Scope",
     ]
+
+
+def test_a_conversation_is_named_with_its_log_where_there_are_several() -> None:
+    text = render_markdown(made("several"))
+    assert "  - log `silent`: " in text
+    assert "| log-3 `open` |" in text
+    assert "`silent`: " in render_markdown(made("failed"))
+    assert "log `silent`" not in render_markdown(made("failed"))
 
 
 def test_sentences_without_danger_are_sentences() -> None:

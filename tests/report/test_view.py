@@ -104,10 +104,14 @@ def test_findings_are_cut_and_every_class_is_there() -> None:
 
 
 def test_conversations_are_cut_from_the_least_urgent() -> None:
-    groups = tuple({"action": f"a{n}", "count": 200, "conversations": [{}] * 200} for n in range(3))
+    groups = tuple({"action": f"a{n}", "count": 150, "conversations": [{}] * 150} for n in range(3))
     looked = view(by_hand(actions=groups))
-    assert [len(group["conversations"]) for group in looked.actions] == [200, 100, 0]
-    assert [group["count"] for group in looked.actions] == [200] * 3
+    assert [len(group["conversations"]) for group in looked.actions] == [
+        150,
+        views.MOST_CONVERSATIONS - 150,
+        0,
+    ]
+    assert [group["count"] for group in looked.actions] == [150] * 3
 
 
 # --- why -----------------------------------------------------------------------------------------
