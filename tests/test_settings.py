@@ -67,6 +67,19 @@ def test_everything_it_may_say(tmp_path: Path) -> None:
     }
 
 
+def test_the_environment_goes_before_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AXNB_SCRATCH", str(tmp_path))
+    assert _read('scratch = "/"', tmp_path).scratch == tmp_path
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "axnb.toml").unlink()
+    assert Settings.read().scratch == tmp_path
+    monkeypatch.setenv("AXNB_SCRATCH", str(tmp_path / "nowhere"))
+    with pytest.raises(UsageError, match="AXNB_SCRATCH"):
+        Settings.read()
+
+
 def test_the_sample_is_valid() -> None:
     tools = Settings.read(SAMPLE).tools
     assert tools["charge_card"].operation_id == "$.idempotency_key"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +17,7 @@ from axnb import errors
 from axnb.errors import AxnbError, NotebookError, VerdictError
 from axnb.notebook.cells import Watch
 from axnb.notebook.kernel import Kernel
+from axnb.notebook.libraries import import_papermill, quiet
 from axnb.notebook.parameters import without_fields
 from axnb.text import safe
 
@@ -27,6 +26,9 @@ Events = SimpleQueue[Literal["ended", "stopped"]]
 
 #: Seconds that a run has to notice that its kernel is gone.
 _PATIENCE = 30
+
+#: Seconds between two looks for a signal, where waiting holds it up.
+_GLANCE = 1.0
 
 #: Seconds that the output of a cell may come late, on a machine that is busy.
 _LATE_OUTPUT = 60
@@ -94,14 +96,11 @@ def execute(
         finally:
             events.put("ended")
 
-    with _quiet():
+    with quiet():
         thread = threading.Thread(target=work, name="axnb-notebook", daemon=True)
         thread.start()
-        try:
-            event = events.get(timeout=limit.left)
-        except Empty:
-            event = None
-        if event != "ended":
+        event = _next(events, limit)
+        if event != "ended" or watch.running:
             kernel.kill()
             thread.join(_PATIENCE)
     if event == "stopped":
@@ -115,12 +114,20 @@ def execute(
         raise _unended(f"it ended early, in {watch.raised_in}")
 
 
+def _next(events: Events, limit: Limit) -> str | None:
+    """What comes first; None if the time is up before."""
+    while left := limit.left:
+        try:
+            return events.get(timeout=min(left, _GLANCE))
+        except Empty:
+            continue
+    return None
+
+
 def _papermill(
     notebook: Path, output: Path, parameters: Mapping[str, Any], kernel: Kernel, watch: Watch
 ) -> None:
-    import papermill
-
-    papermill.execute_notebook(
+    import_papermill().execute_notebook(
         without_fields(notebook),
         without_fields(output),
         parameters=dict(parameters),
@@ -170,19 +177,3 @@ def _is_own(err: Any) -> bool:
 def _unended(why: str) -> NotebookError:
     """A sentence; it may end in a heading, and that in a question mark."""
     return NotebookError(f"nothing was written: {why}" + ("" if why.endswith(("?", ".")) else "."))
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Libraries log what is told in one sentence here."""
-    loggers = [logging.getLogger(name) for name in ("papermill", "traitlets", "asyncio")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)

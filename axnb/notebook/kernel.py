@@ -17,7 +17,7 @@ from axnb.errors import AxnbError
 _LONGEST_SOCKET = 100
 
 #: Safe path: a file that lies in the working directory must not be imported in place of a library.
-_COMMAND = [sys.executable, "-P", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+_COMMAND = [sys.executable, "-P", "-m", "ipykernel", "-f", "{connection_file}"]
 
 
 class Kernel:

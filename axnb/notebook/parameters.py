@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from axnb.errors import UsageError
+from axnb.notebook.libraries import import_papermill, quiet
 from axnb.notebook.yaml_text import read_file, texts_of
 from axnb.text import is_text
 
@@ -55,10 +56,10 @@ def declared(notebook: Path, name: str) -> dict[str, Parameter]:
 
     Raises UsageError, with the `name` that the notebook goes by, if papermill cannot tell.
     """
-    import papermill
-
+    papermill = import_papermill()
     try:
-        found = papermill.inspect_notebook(without_fields(notebook))
+        with quiet():
+            found = papermill.inspect_notebook(without_fields(notebook))
     except Exception as err:
         raise UsageError(f"{name} is no notebook that papermill can read.") from err
     return {
@@ -96,7 +97,9 @@ def read_values(
     Raises UsageError with the parameter's name for one that is not declared or does not fit.
     """
     if unknown := sorted(given.keys() - known.keys()):
-        raise UsageError(f"{name} has no parameter {unknown[0]!r:.40}; it has {', '.join(known)}.")
+        raise UsageError(
+            f"{name} has no parameter {unknown[0]!r:.40}; it has {', '.join(known) or 'none'}."
+        )
     return {key: known[key].read(value) for key, value in given.items()}
 
 
@@ -182,7 +185,7 @@ def _holds(kind: str, value: Any) -> bool:
     if kind == "str":
         return isinstance(value, str) and value != "None"
     if kind == "list":
-        return isinstance(value, (list, tuple)) and all(_holds("str", part) for part in value)
+        return isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value)
     if kind == "bool" or isinstance(value, bool):
         return kind == "bool" and isinstance(value, bool)
     if kind == "int":

@@ -69,6 +69,7 @@ def run_notebook(
         folder = Path(chosen["out"])
         scratch = stack.enter_context(_private_folder(_scratch(chosen)))
         stage = stack.enter_context(staging(folder))
+        _refuse_itself(notebook, folder)
         tell(f"{notebook} runs; its result goes to {folder}.")
         output = private / "out.ipynb"
         kernel = Kernel(private, _environment(stage, scratch))
@@ -86,17 +87,25 @@ def _chosen(plain: Path, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     known = declared(plain, name)
     chosen = {key: parameter.default for key, parameter in known.items()}
     chosen |= read_values(known, given, name)
-    if "out" not in known:
-        raise UsageError(f"{name} has no parameter out, which names the result folder.")
+    if "out" not in known or known["out"].kind != "str":
+        raise UsageError(f"{name} has no parameter `out: str`, which names the result folder.")
     if not chosen["out"]:
         raise UsageError("say where the result goes: --out DIR.")
     return chosen
 
 
+def _refuse_itself(notebook: Path, folder: Path) -> None:
+    """The notebook as it ran would replace the notebook."""
+    target = folder / notebook.name
+    if target.exists() and target.samefile(notebook):
+        raise UsageError(f"{notebook} lies in the result folder: name another one.")
+
+
 def _scratch(chosen: Mapping[str, Any]) -> Path | None:
     """Where the settings of the run put private copies."""
     settings = chosen.get("settings")
-    return Settings.read(Path(settings) if settings else None).scratch
+    file = Path(settings) if settings and isinstance(settings, str) else None
+    return Settings.read(file).scratch
 
 
 @contextmanager
@@ -113,12 +122,8 @@ def _private_folder(parent: Path | None = None) -> Iterator[Path]:
 
 def _environment(stage: Path, scratch: Path) -> dict[str, str]:
     """What the kernel is told: where a result goes, and what is gone with the run."""
-    own = {STAGE_VARIABLE: str(stage), SCRATCH_VARIABLE: str(scratch)}
-    return {
-        **Settings().environment,
-        **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch)),
-        **own,
-    }
+    temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP", SCRATCH_VARIABLE), str(scratch))
+    return {**Settings().environment, **temporary, STAGE_VARIABLE: str(stage)}
 
 
 def _copy(notebook: Path, private: Path) -> Path:

@@ -68,6 +68,24 @@ def test_a_kernel_that_is_killed(tmp_path: Path, out: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("temporary", "out")
+def test_what_a_killed_kernel_has_copied_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where axnb.toml has it copy elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    (tmp_path / "axnb.toml").write_text(f"scratch = '{scratch}'")
+    path = fifo(tmp_path)
+    cell = "from axnb.case.case import Case\ncase = Case()\nassert case.settings.scratch.exists()"
+    Told(path, lambda process: os.kill(process, signal.SIGKILL))
+    with pytest.raises(NotebookError, match="SIGKILL"):
+        run_notebook(tiny(tmp_path, cell, wait(path)), {"out": str(tmp_path / "out")})
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.slow
 @pytest.mark.usefixtures("temporary")
 def test_a_kernel_that_dies_at_once(tmp_path: Path, out: Path) -> None:
     notebook = tiny(tmp_path, "import os; os._exit(3)", declared=f"import os; os._exit(3)\n{OUT}")
@@ -237,21 +255,37 @@ def test_a_full_disk(size: int, cells: list[str], why: str, tmp_path: Path, out:
     assert ".axnb" not in str(caught.value)
 
 
+@contextmanager
+def _disk(folder: Path, options: str) -> Iterator[Path]:
+    """A disk of its own at a folder."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a disk needs the right to mount one")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("temporary")
 def test_a_disk_that_is_full_when_the_notebook_is_published(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
-    if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("a small disk needs the right to mount one")
-    try:
-        notebook = tiny(tmp_path, save("ok"), "print('x' * 100_000)")
+    notebook = tiny(tmp_path, save("ok"), "print('x' * 100_000)")
+    with _disk(tmp_path / "disk", "size=64k") as disk:
         with pytest.raises(AxnbError, match=r"tiny\.ipynb cannot be written: No space left"):
             run_notebook(notebook, {"out": str(disk / "out")})
         assert list(disk.iterdir()) == []
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.usefixtures("temporary")
+def test_a_disk_that_lets_nobody_write(tmp_path: Path) -> None:
+    notebook = tiny(tmp_path, save("ok"))
+    with _disk(tmp_path / "disk", "ro") as disk:
+        with pytest.raises(AxnbError, match="disk cannot be written: Read-only file system"):
+            run_notebook(notebook, {"out": str(disk)})
+        with pytest.raises(AxnbError, match="out cannot be made: Read-only file system"):
+            run_notebook(notebook, {"out": str(disk / "out")})
 
 
 @pytest.mark.usefixtures("temporary")

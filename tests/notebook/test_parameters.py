@@ -88,7 +88,7 @@ REFUSED: list[tuple[str, Any]] = [
         ("texts", value)
         for value in ("", "a", "a, b", "[null]", "[~]", "[[a]]", "[{a: b}]", "{a: b}")
     ),
-    *(("texts", value) for value in ("[", "None", "[None]", "[" * 5000, [1], [None], 5, "[*a]")),
+    *(("texts", value) for value in ("[", "None", "[" * 5000, [1], [None], 5, "[*a]")),
     *(("number", value) for value in ("", "1.5", "one", "None", True, 1.5, "9" * 5000)),
     *(("share", value) for value in ("", "nan", "inf", "half", True, None)),
 ]

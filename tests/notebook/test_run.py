@@ -211,6 +211,22 @@ def test_wrong_usage_is_told_before_any_work(axnb: Cli, why: str, tmp_path: Path
     assert _names(tmp_path) == {"secret.yaml"}
 
 
+def test_a_notebook_is_not_replaced_by_its_run(tmp_path: Path) -> None:
+    notebook = tiny(tmp_path, save("ok"))
+    before = notebook.read_bytes()
+    with pytest.raises(UsageError, match=r"tiny\.ipynb lies in the result folder"):
+        run_notebook(notebook, {"out": str(tmp_path)})
+    assert (notebook.read_bytes(), _names(tmp_path)) == (before, {"tiny.ipynb"})
+
+
+@pytest.mark.parametrize("declared", ["x = 1", "out = 1", 'out: Path = ""'])
+def test_a_notebook_without_a_result_folder_is_not_run(declared: str, tmp_path: Path) -> None:
+    notebook = tiny(tmp_path, save("ok"), declared=declared)
+    for given in ({}, {"out": str(tmp_path / "out")}):
+        with pytest.raises(UsageError, match="out"):
+            run_notebook(notebook, given)
+
+
 def test_a_parameter_is_written_as_for_papermill_or_as_one_word() -> None:
     assert list(_joined(["-p", "a", "b=c", "-p", "a=b", "-p", "a", "-x", "--out", "d"])) == [
         *("-p", "a=b=c", "-p", "a=b", "-p", "a=-x", "--out", "d")
