@@ -99,7 +99,7 @@ class TriageWorkspace:
         return triage_result(self.case, self.triage, self.asked)
 
     def save(self) -> str:
-        """Write `result.json` and `report.html` into the result folder, and say where it is."""
+        """Write `result.json` and its views into the result folder, and say where it is."""
         if not self.chosen["out"]:
             return "Nothing was written: the parameter out names no folder."
         folder = Path(self.chosen["out"])
