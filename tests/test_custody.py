@@ -187,7 +187,7 @@ def test_the_demo_leaves_the_sample_data_as_it_was(
     assert result.exit_code == 0, result.stderr
     assert (snapshot(REPOSITORY / "sample_data"), snapshot(REPOSITORY / "notebooks")) == before
     left = {path.name for path in (tmp_path / "out").iterdir()}
-    assert left == {"result.json", "report.html", "01_triage.ipynb"}
+    assert left == {"result.json", "report.html", "junit.xml", "report.md", "01_triage.ipynb"}
 
 
 # --- as a normal user, in a folder that lets nobody write ----------------------------------------

@@ -43,10 +43,15 @@ select
     format('step {} is a row of another generation than its turn.', arg_min(e.step, place)),
     [arg_min(witness_row(e.step, e.digest), place)]
 from (
-    select s.source, s.conversation, s.shape, c.conversation_id
-    from (select distinct source, conversation, shape from event_rows) s
-    join conversation_numbers n on n.source = s.source and n.conversation = s.conversation
-    join conversations c on c.source = s.source and c.conversation_id = n.conversation_id
+    -- Kept whole: else conversations are held against each other's shapes, a million of a thousand.
+    with shaped as materialized (
+        select s.source, s.conversation, s.shape, n.conversation_id
+        from (select distinct source, conversation, shape from event_rows) s
+        join conversation_numbers n on n.source = s.source and n.conversation = s.conversation
+    )
+    select s.source, s.conversation, s.shape, s.conversation_id
+    from shaped s
+    join conversations c on c.source = s.source and c.conversation_id = s.conversation_id
     where not list_has_any(c.generations, case
         when s.shape = 'exec' then ['G3', 'G4']
         when s.shape = 'G5' then ['G5', 'G5b', 'G5|G5b']

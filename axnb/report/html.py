@@ -155,6 +155,8 @@ class _Check:
     #: Files whose names cannot be pasted, and those that were in use.
     unnamed: int
     live: int
+    databases: bool
+    #: Prints the system identifier of a server; empty where the role could not see it.
     server: str
     result: str
     #: Gives the answer again; it names files, and so comes from the block `run`.
@@ -164,10 +166,11 @@ class _Check:
 def _check(result: Result) -> _Check:
     names: dict[str, None] = {}
     live = unnamed = 0
-    servers = False
+    servers = []
     for source in result.sources:
         custody = source.get("custody") or {}
-        servers = servers or "system_identifier" in custody
+        if "system_identifier" in custody:
+            servers.append(custody["system_identifier"])
         if custody.get("mode") == _LIVE:
             live += 1
             continue
@@ -182,7 +185,8 @@ def _check(result: Result) -> _Check:
         files=f"sha256sum -- {quoted}" if names else "",
         unnamed=unnamed,
         live=live,
-        server=_SERVER_COMMAND if servers else "",
+        databases=bool(servers),
+        server=_SERVER_COMMAND if any(servers) else "",
         result=_DIGEST_COMMAND,
         again=str(result.run.get("again") or ""),
     )

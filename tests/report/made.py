@@ -103,8 +103,8 @@ def inconclusive() -> LogBuilder:
 
 
 def hostile() -> LogBuilder:
-    """Every second hostile text in each place; the rest has its turn elsewhere."""
-    return hostile_log({kind: texts[::2] for kind, texts in hostile_texts().items()})
+    """Every third hostile text in each place; the others have their turn elsewhere."""
+    return hostile_log({kind: texts[::3] for kind, texts in hostile_texts().items()})
 
 
 def empty() -> LogBuilder:

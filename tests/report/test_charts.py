@@ -85,10 +85,18 @@ def test_a_row_that_cannot_be_read_is_drawn() -> None:
     assert [mark["kind"] for mark in lane["marks"]] == ["input", "end", "unreadable"]
 
 
-def test_a_wound_stands_at_the_last_mark_of_its_step() -> None:
-    for lane in made("failed").lanes:
-        steps = [mark["step"] for mark in lane["marks"] if mark["wounds"]]
-        assert len(steps) == len(set(steps))
+def test_a_wound_stands_once_at_the_last_mark_of_its_step() -> None:
+    log = LogBuilder("G8")
+    log.turn("c", "hi", say("a"), say("b"))
+    log.rows.append(log.rows[1])
+    (lane,) = result_of(log).lanes
+    twice = [mark["wounds"] for mark in lane["marks"] if mark["step"] == 2]
+    assert len(twice) == 2
+    assert twice[0] == []
+    assert twice[1]
+
+
+def test_a_note_is_no_wound() -> None:
     drawn = {w for lane in made("failed").lanes for m in lane["marks"] for w in m["wounds"]}
     assert "AX110" in drawn
     severities = {f["id"]: f["severity"] for f in made("failed").findings}

@@ -183,9 +183,10 @@ def test_a_hostile_file_name_is_text(tmp_path: Path) -> None:
     assert shlex.split(command.get_text())[2:] == [name]
 
 
-def test_no_part_of_a_result_can_be_markup() -> None:
+@pytest.mark.parametrize("text", [*MARKUP, "\0", "\ud800", "\ufffe", "{{ 7*7 }}", "--> x"])
+def test_no_part_of_a_result_can_be_markup(text: str) -> None:
     """Also one that no triage makes: a report may be written from a file that came by mail."""
-    evil = MARKUP[0] + "\" ' --> </title>"
+    evil = text + "\" ' --> </title>"
     result = by_hand(
         drill=evil,
         examined=(evil,),
@@ -282,6 +283,15 @@ def test_what_not_to_touch_stands_before_what_to_do() -> None:
     assert "The first request under v0.2.3" in _words(page)
     text = render_report(made("touch not"))
     assert "V0.2" not in text
+
+
+def test_a_sentence_begins_large_and_a_version_does_not() -> None:
+    group = {"action": "name-owner", "title": "Name the owner", "count": 1, "findings": []}
+    reasons = ("v0.2.3 does not see the owner", "one row hides the rest", "step 3: it is so")
+    groups = tuple({**group, "reason": reason, "conversations": []} for reason in reasons)
+    words = _words(_parsed(by_hand(drill="triage", actions=groups)))
+    for told in ("v0.2.3 does not", "One row hides", "Step 3: it is so"):
+        assert f" {told}" in words
 
 
 def test_an_empty_log_says_that_it_proves_nothing() -> None:
@@ -527,10 +537,13 @@ def test_a_database_has_no_digest_and_the_report_says_so() -> None:
     words = _words(page)
     assert page.find_all(attrs={"aria-label": "Command that checks the evidence"}) == []
     assert "pg_control_system" in _command(page, "Command that checks the server")
-    assert "A database has no digest." in words
+    assert "A database has no digest" in words
     assert "It was read in one repeatable-read, read-only transaction." in words
     for value in ("7434343434343434343", "0/1A2B3C4", "751:751:", "false"):
         assert value in words
+    hidden = _parsed(by_hand(sources=(source(custody={**CUSTODY, "system_identifier": None}),)))
+    assert hidden.find_all(attrs={"aria-label": "Command that checks the server"}) == []
+    assert "A database has no digest" in _words(hidden)
 
 
 def test_a_real_database_is_told(

@@ -120,6 +120,12 @@ def test_green_means_ok(
         assert len(cases) == 1, "a class has a case, whether its check is known or not"
 
 
+@pytest.mark.parametrize("word", ["passed", "OK", "ok ", "", "green", "success"])
+def test_a_word_that_nobody_knows_is_not_green(word: str) -> None:
+    root = _checked(by_hand(steps=({"point": 1, "check": "state", "verdict": word},)))
+    assert (root.attrib["errors"], root.attrib["skipped"]) == ("1", "0")
+
+
 def test_a_step_that_was_not_run_is_skipped() -> None:
     step = {"point": 1, "check": "state", "verdict": "not-run"}
     root = _checked(by_hand(steps=(step,)))

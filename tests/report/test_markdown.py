@@ -178,7 +178,7 @@ _PIECES = st.sampled_from(_DANGEROUS)
 _HOSTILE = st.lists(_PIECES | st.text(max_size=4), max_size=12).map("".join)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(_HOSTILE, min_size=1, max_size=5))
 @example(["a\\|b", "\\", "`", "|"])
 @example(["`", "``", "` ` `", " x "])
@@ -196,7 +196,7 @@ def test_no_known_hostile_text_comes_to_life() -> None:
         assert _shape(text) == _DULL, hostile
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(_HOSTILE)
 @example("a\\|b")
 def test_bars_break_no_table_in_any_dialect(text: str) -> None:
@@ -213,7 +213,7 @@ _ELSEWHERE = re.compile(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(_HOSTILE)
 def test_nothing_stands_outside_of_code_that_another_reader_may_know(text: str) -> None:
     tokens = _read(render_markdown(_result([text])))

@@ -70,7 +70,7 @@ def test_what_is_written_fits_the_schema_and_comes_back(name: str, tmp_path: Pat
 
 
 def test_nothing_in_the_file_is_hidden(tmp_path: Path) -> None:
-    text = made("hostile").write(tmp_path).read_text(encoding="utf-8")
+    text = made("failed").write(tmp_path).read_text(encoding="utf-8")
     assert {c for c in text if is_hidden(c)} == {"\n"}
 
 
@@ -173,6 +173,13 @@ def test_what_is_no_json_is_refused(text: str, tmp_path: Path) -> None:
     _refused(tmp_path, text)
 
 
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_numbers_that_json_has_not_are_refused(number: str, tmp_path: Path) -> None:
+    told = json.dumps({**by_hand().as_dict(), "measures": {"a": 5}})
+    assert ": 5}" in told
+    _refused(tmp_path, told.replace(": 5}", f": {number}}}"))
+
+
 def test_a_cut_file_is_refused(tmp_path: Path) -> None:
     text = made("ok").write(tmp_path).read_text(encoding="utf-8")
     for end in range(0, len(text) - 2, len(text) // 23):
@@ -237,7 +244,7 @@ _ANYTHING = st.recursive(
 
 
 @settings(
-    max_examples=80,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -361,6 +368,17 @@ def test_no_path_and_no_user_is_told(
     assert "somebody-else" not in texts[0]
     for name in ("other.sqlite", "none.jsonl", "link.jsonl", "none.log"):
         assert name in json.dumps(told["scope"])
+
+
+def test_a_resolved_path_is_not_told_either(axnb: Cli, tmp_path: Path) -> None:
+    healthy().write_sqlite(tmp_path / "log.sqlite")
+    (tmp_path / "torn.sqlite").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    done = axnb("triage", "log.sqlite", "torn.sqlite", "--live", "--out", "out")
+    assert done.exit_code == 3
+    assert str(tmp_path) in done.stderr
+    told = (tmp_path / "out" / "result.json").read_text(encoding="utf-8")
+    assert "torn.sqlite cannot be" in told
+    assert str(tmp_path) not in told
 
 
 def test_what_changes_a_verdict_is_in_the_result(axnb: Cli, tmp_path: Path) -> None:
