@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from axnb.errors import AxnbError
 from axnb.report import charts
 from axnb.report.html import environment
-from axnb.report.view import view
-from axnb.result import Result
+from axnb.result import SIGNS, Result
 
 if TYPE_CHECKING:
     from jinja2.environment import TemplateModule
@@ -69,7 +68,7 @@ def heading(text: str) -> str:
 
 def verdict(result: Result) -> str:
     """The verdict, why, and how many conversations need what."""
-    return _render("verdict", result, view(result), charts.bars(result.actions), charts)
+    return _render("verdict", result, SIGNS[result.verdict], charts.bars(result.actions), charts)
 
 
 def table(
