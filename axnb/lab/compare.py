@@ -31,6 +31,8 @@ _SOURCE_FIELDS = (
     *("conversation_id", "same", "other_text", "only_left", "only_right", "first_difference"),
 )
 _DIFFERENCES = ("other_text", "only_left", "only_right")
+#: Columns that say the same in every record.
+_OF_ALL = ("total", "alike")
 _PARTS = (
     *(
         Column("part", "number"),
@@ -73,7 +75,8 @@ class Comparison:
     @property
     def frame(self) -> pandas.DataFrame:
         """What was compared last."""
-        return frame_of(self._records, tuple(self._records[0]) if self._records else ())
+        names = (name for name in self._records[0] if name not in _OF_ALL) if self._records else ()
+        return frame_of(self._records, tuple(names))
 
     def _sources(self) -> list[tuple[str, str]]:
         return [(name, name) for name in self._desk.logs()] or [("–", "")]

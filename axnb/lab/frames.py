@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from axnb.report.view import brief
 from axnb.text import safe
@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 #: Rows and columns of text that stand beside the HTML of a cell.
 _MOST_ROWS, _MOST_COLUMNS = 50, 48
 
-#: Columns that hold whole numbers in every view, also where all of them are missing.
-_WHOLE = frozenset(
-    (
-        *("step", "last_step", "left_step", "right_step", "first_difference", "row", "n", "turn"),
-        *("bytes", "size", "rows", "count", "unknown_calls", "open_questions"),
-        *("same", "other_text", "only_left", "only_right"),
-    )
+#: What columns hold in every view, also where all of it is missing. All others hold texts.
+_WHOLE = (
+    *("step", "last_step", "left_step", "right_step", "first_difference", "row", "n", "turn"),
+    *("bytes", "size", "rows", "count", "unknown_calls", "open_questions"),
+    *("same", "other_text", "only_left", "only_right"),
 )
+_FLAGS = ("consequential", "same_kind", "same_text")
+_DTYPES: Mapping[str, Literal["Int64", "bool"]] = {
+    **dict.fromkeys(_WHOLE, "Int64"),
+    **dict.fromkeys(_FLAGS, "bool"),
+}
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> pandas.DataFrame:
@@ -31,16 +34,27 @@ def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> panda
     records = list(rows)
     found = {
         name: pd.Series(
-            [record.get(name) for record in records], dtype="Int64" if name in _WHOLE else "object"
+            [_harmless(record.get(name)) for record in records],
+            dtype=_DTYPES.get(name, "object"),
         )
         for name in columns
     }
-    return harmless(pd.DataFrame(found, columns=[*columns]))
+    return pd.DataFrame(found, columns=[*columns])
 
 
 def harmless(found: pandas.DataFrame) -> pandas.DataFrame:
     """A table in which no text of a stranger moves a cursor or hides a letter."""
-    return found.map(lambda value: safe(value) if isinstance(value, str) else value)
+    return found.map(_harmless)
+
+
+def _harmless(value: Any) -> Any:
+    if isinstance(value, str):
+        return safe(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_harmless, value))
+    if isinstance(value, dict):
+        return {_harmless(key): _harmless(of_key) for key, of_key in value.items()}
+    return value
 
 
 def plain(found: pandas.DataFrame) -> str:

@@ -165,13 +165,12 @@ class TimelineView(View):
         if chosen is None:
             raise AxnbError("no conversation is chosen.")
         payload = self._payload(chosen, row, part)
-        if payload is None:
-            kept = "its raw bytes were not kept" if part == 0 else "it has no payload"
+        if not payload:
+            kept = "its raw bytes were not kept" if part == 0 else "it is empty"
             return "", f"Nothing is revealed: {kept}."
         recorded = record(self._desk.case, chosen.conversation_id, {chosen.source: 1})
-        text, note = shown_payload(payload)
-        note = note if payload else "It is empty"
-        return text, ". ".join(filter(None, [note, recorded or "The case has recorded it."]))
+        text, cut = shown_payload(payload)
+        return text, ". ".join(filter(None, [cut, recorded or "The case has recorded it."]))
 
     def _payload(self, c: ConversationTriage, row: int, part: int) -> str | bytes | None:
         from axnb.case.case import ask
