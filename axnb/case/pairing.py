@@ -120,6 +120,8 @@ def _pair_by_id(group: Sequence[Mark], pairs: Pairs) -> None:
 def _claimants(calls: Sequence[PairedCall], result: Mark) -> list[int]:
     """The calls that a result may answer: the open ones of its turn, else the best other one.
 
+    Those of its own tool come first: a call without a tool's name can take any other result too.
+
     A later result under the same id replaces an earlier one: a placeholder, then an answer. In a
     later turn it does so only if the call is open or its result was no answer: ids begin again in
     each turn, and a result without its own call is the trace of a lost one.
@@ -127,6 +129,7 @@ def _claimants(calls: Sequence[PairedCall], result: Mark) -> list[int]:
     fitting = [n for n, paired in enumerate(calls) if _fits(paired.call, result)]
     here = [n for n in fitting if calls[n].call.turn == result.turn]
     waiting = [n for n in here if calls[n].result is None]
+    waiting.sort(key=lambda n: calls[n].call.tool != result.tool)
     if waiting or here:
         return waiting or here[-1:]
     return [n for n in fitting if _is_waiting(calls[n].result)][-1:]

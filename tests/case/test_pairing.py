@@ -115,6 +115,12 @@ def test_a_result_without_a_tool_fits_by_its_id() -> None:
     assert story(pair(marks("call a f 1", "result a -"))) == [(1, 2, "id")]
 
 
+def test_a_call_without_a_tool_leaves_a_result_to_the_call_of_its_tool() -> None:
+    pairs = pair(marks("call a - 1", "call a g 1", "result a g", "result a f"))
+    assert story(pairs) == [(1, 4, "inferred"), (2, 3, "inferred")]
+    assert orphans(pairs) == []
+
+
 def test_a_placeholder_is_replaced_by_the_answer() -> None:
     """Two results of one call: the later one counts."""
     pairs = pair(marks("call a f 1", "result a f", "result a f"))
