@@ -38,6 +38,7 @@ def mixed(seed: int = 0) -> LogBuilder:
         StoredRow("c2", None, several(PARTS[6:9])),
         StoredRow("c2", "two", several(PARTS[:6])),
         StoredRow(b"\xff", 3, several(PARTS[:2])),
+        StoredRow(None, 3, several(PARTS[:2])),
         StoredRow("c2", 2**62, '{"state":"STATE_CANCELED"}'),
         StoredRow("c2", -4, '{"state":9}'),
     ]

@@ -65,6 +65,13 @@ class Notebook:
         return [told(self.choice.children[2]), *map(told, self.widgets[1:])]
 
 
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Notebook:
+    """A notebook for what changes nothing."""
+    folder = tmp_path_factory.mktemp("unchanged")
+    return Notebook(opened(folder, _log(), out=str(folder / "out")))
+
+
 @pytest.fixture
 def notebook(tmp_path: Path) -> Notebook:
     """A notebook with a private case and a result folder."""
@@ -85,10 +92,14 @@ def notebook(tmp_path: Path) -> Notebook:
     ],
 )
 def test_what_cannot_be_opened_leaves_all_as_it_was(
-    given: dict[str, Any], sentence: str, notebook: Notebook
+    given: dict[str, Any], sentence: str, unchanged: Notebook
 ) -> None:
+    notebook, fields = unchanged, ("Source", "Harnesses", "Beside it", "Conversation")
+    valid = {label: control(notebook.choice, label).value for label in fields}
     before, case, chosen = notebook.shown(), notebook.work.case, dict(notebook.work._chosen)
     said = notebook.load(**given)
+    for label, value in valid.items():
+        control(notebook.choice, label).value = value
     assert said.startswith("✗")
     assert sentence in said
     assert "hunter2" not in said

@@ -61,7 +61,7 @@ def _check(case: Case, wanted: RowFilter, limit: int) -> None:
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(filters())
 def test_the_pages_together_are_what_the_filter_chooses(
@@ -71,7 +71,7 @@ def test_the_pages_together_are_what_the_filter_chooses(
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(logs(), logs(), filters())
 def test_pages_of_any_log(one: LogBuilder, other: LogBuilder, wanted: RowFilter) -> None:
     with TemporaryDirectory() as folder:

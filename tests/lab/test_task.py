@@ -140,7 +140,7 @@ def test_an_error_of_what_was_broken_off_is_a_stop() -> None:
     assert bench.said == "✗ stopped; what was shown stays."
 
 
-@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("keep", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_load_that_is_stopped_changes_nothing(keep: bool, tmp_path: Path) -> None:
     small = LogBuilder("G8")
     small.interrupted("cut", "hi")
