@@ -248,12 +248,12 @@ class Notebook:
         is_light = json.dumps(theme == "light")
         self.page.wait_for_function(f"document.body.dataset.jpThemeLight === '{is_light}'")
 
-    def picture(self, path: Path) -> None:
-        """A PNG of all cells from the first to the last, without JupyterLab around them."""
+    def picture(self, path: Path, cells: tuple[int, int] = (0, -1)) -> None:
+        """A PNG of cells, the first and the last one named, without JupyterLab around them."""
         width = self.page.viewport_size["width"] if self.page.viewport_size else 1280
         self.page.set_viewport_size({"width": width, "height": self.page.evaluate(_HEIGHT)})
         self.page.wait_for_function(_ALL_SEEN)
-        picture(self.page, path, self.page.evaluate(_BOX), _NO_ACTIVE_CELL)
+        picture(self.page, path, self.page.evaluate(_BOX, list(cells)), _NO_ACTIVE_CELL)
 
 
 #: Outputs: ours, where all around them is JupyterLab's.
@@ -278,8 +278,8 @@ _HEIGHT = f"""() => {{
 _ALL_SEEN = f"""() => {_CELLS}.at(-1).getBoundingClientRect().bottom
     <= {_SCROLLED}.getBoundingClientRect().bottom"""
 
-_BOX = f"""() => {{
-    const [first, last] = [{_CELLS}[0], {_CELLS}.at(-1)].map(c => c.getBoundingClientRect());
+_BOX = f"""([from, to]) => {{
+    const [first, last] = [from, to].map(n => {_CELLS}.at(n).getBoundingClientRect());
     return {{x: first.x, y: first.y, width: first.width, height: last.bottom - first.y}};
 }}"""
 

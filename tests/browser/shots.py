@@ -1,6 +1,8 @@
 """Pictures of the report and the notebook of the sample log, for people to look at.
 
 python -m tests.browser.shots FOLDER
+
+Those for the README, `docs/*.png`, are the ones whose names begin with `readme`.
 """
 
 from __future__ import annotations
@@ -25,10 +27,16 @@ from tests.browser.jupyterlab import REPOSITORY, JupyterLab, Notebook
 from tests.browser.reports import build_report
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, FloatRect
 
 NOTEBOOK = REPOSITORY / "notebooks" / "01_triage.ipynb"
 NARROW = 360
+
+#: As much of the report as the README shows.
+_TOP: FloatRect = {"x": 0, "y": 0, "width": 1280, "height": 1130}
+
+#: The cells that it shows of the notebook: a conversation, step by step, among others.
+_CELLS = (7, 10)
 
 
 def _report_shots(browser: Browser, folder: Path, scratch: Path) -> Iterator[Path]:
@@ -37,6 +45,8 @@ def _report_shots(browser: Browser, folder: Path, scratch: Path) -> Iterator[Pat
         for theme in THEMES:
             page.emulate_media(color_scheme=theme)
             picture(page, path := folder / f"report-{theme}.png")
+            yield path
+            picture(page, path := folder / f"readme-report-{theme}.png", _TOP)
             yield path
         page.emulate_media(color_scheme="light")
         with printing(page):
@@ -57,6 +67,8 @@ def _notebook_shots(browser: Browser, folder: Path) -> Iterator[Path]:
             for theme in THEMES:
                 notebook.use_theme(theme)
                 notebook.picture(path := folder / f"notebook-{theme}.png")
+                yield path
+                notebook.picture(path := folder / f"readme-notebook-{theme}.png", _CELLS)
                 yield path
 
 
