@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 
 from axnb.case.browse import RowFilter, count_of_rows, page_of_rows
 from axnb.case.case import Case
-from axnb.errors import UsageError
+from axnb.errors import CaseLockedError, UsageError
 from axnb.lab import rows as rows_module
 from axnb.lab.rows import RowsBrowser
 from axnb.notebook.workspace import TriageWorkspace
@@ -197,3 +197,22 @@ def test_more_rows_than_anybody_counts(
         assert "of more than 30 rows" in told(browser.box)
     assert len(seen) == total
     assert f"–{total} of more than 30 rows" in told(browser.box)
+
+
+def test_a_page_that_fails_is_tried_again(
+    browser: RowsBrowser, work: TriageWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody gets lost: the next click shows the page that failed."""
+    page = rows_module.page_of_rows
+
+    def fail(*_: object) -> None:
+        raise CaseLockedError("the case is held.")
+
+    for _ in range(2):
+        monkeypatch.setattr(rows_module, "page_of_rows", fail)
+        assert _next(browser)
+        assert told(browser.box).startswith("✗ the case is held.")
+        monkeypatch.setattr(rows_module, "page_of_rows", page)
+    assert _next(browser)
+    expected = [str(line[0]) for line in lines_of(work.case, "log")]
+    assert [row[0] for row in _rows(browser)] == expected[25:50]

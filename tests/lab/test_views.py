@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -173,3 +174,26 @@ def test_a_table_escapes_its_caption_columns_and_cells() -> None:
     pieces += [fragments.payload(hostile, hostile, hostile)]
     shown = Page(fragments.page(*pieces))
     assert shown.text.count("<img src=x onerror=alert(1)>") == 9
+
+
+def test_a_finding_stands_once_below_the_last_row_of_its_step(tmp_path: Path) -> None:
+    log = LogBuilder("G8")
+    log.interrupted("twice", "hi", call("pay", {"n": 1}))
+    log.rows += [log.rows[1], StoredRow("twice", None, log.rows[1].payload)]
+    work = opened(tmp_path, log)
+    view, found = work.timeline(), work.findings().frame
+    shown = page(view).text
+    for finding in {*found[found["conversation_id"] == "twice"]["id"]}:
+        count = int((found["id"] == finding).sum())
+        assert len(re.findall(f"{finding}(?! has)", shown)) == count, finding
+    (table,) = re.findall("<tbody>(.*?)</tbody>", view.pieces()[0], re.DOTALL)
+    steps = [cells[0] for cells in _cells(table)]
+    wounds = [n for n, cells in enumerate(_cells(table)) if re.search("AX[0-9]", cells[2])]
+    last = max(n for n, step in enumerate(steps) if step == "2")
+    assert wounds
+    assert all(n > last or steps[n - 1] == "1" for n in wounds)
+
+
+def _cells(table: str) -> list[list[str]]:
+    rows = re.findall("<tr[^>]*>(.*?)</tr>", table, re.DOTALL)
+    return [re.findall("<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in rows]
