@@ -133,11 +133,12 @@ def test_another_version_is_asked(notebook: Notebook) -> None:
 
 
 def test_a_result_that_cannot_be_written_leaves_all_as_it_was(
-    notebook: Notebook, tmp_path: Path
+    unchanged: Notebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    notebook = unchanged
     before, case = notebook.shown(), notebook.work.case
     (tmp_path / "file").write_text("", encoding="utf-8")
-    notebook.work._chosen["out"] = str(tmp_path / "file" / "out")
+    monkeypatch.setitem(notebook.work._chosen, "out", str(tmp_path / "file" / "out"))
     assert notebook.load().startswith("✗")
     assert notebook.shown() == before
     assert notebook.work.case is case
@@ -272,3 +273,14 @@ def test_every_callback_says_what_went_wrong(
     said = told(notebook.widgets[3]) + told(notebook.widgets[5])
     assert "could not go on (ValueError); this is a fault of axnb." in said
     assert "a payload" not in said
+
+
+@pytest.mark.parametrize("given", [{"Harnesses": "=accepts"}, {"Beside_it": "expect-last=3"}])
+def test_what_makes_no_sense_is_refused_before_a_case_file_changes(
+    given: dict[str, Any], kept: Notebook
+) -> None:
+    path = kept.work.case.path
+    assert path is not None
+    before = path.read_bytes()
+    assert kept.load(**given).startswith("✗")
+    assert path.read_bytes() == before
