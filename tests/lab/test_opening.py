@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -122,6 +124,19 @@ def test_another_source_takes_its_place(notebook: Notebook, tmp_path: Path) -> N
     assert dict(zip(*notebook.work.choice().frame.to_dict("list").values(), strict=True))[
         "source"
     ] == str(other)
+
+
+def test_nobody_holds_the_old_case(notebook: Notebook) -> None:
+    tables = notebook.work.tables()
+    assert tables.query is not None
+    control(tables.query.box, "Run").click()
+    tables.query.task.wait()
+    old = [ref(found) for found in (notebook.work.case, notebook.work.triage, notebook.work.result)]
+    spill = notebook.work.case._spill
+    assert not notebook.load(AX_version="G8").startswith("✗")
+    gc.collect()
+    assert [found() for found in old] == [None, None, None]
+    assert not spill.exists()
 
 
 def test_another_version_is_asked(notebook: Notebook) -> None:
