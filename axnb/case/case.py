@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -112,7 +112,7 @@ class Case:
         self._private: duckdb.DuckDBPyConnection | None = None
         #: A notebook reads from several threads: sessions of a private case, and whether it is to
         #: be let go of after the last of them.
-        self._lock = Lock()
+        self._lock = RLock()
         self._sessions = 0
         self._is_closed = False
         if self.path is None:

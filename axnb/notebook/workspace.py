@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +185,6 @@ class _Opened:
         where = Path(chosen["settings"]) if chosen["settings"] else None
         only = (chosen["conversation"],) if chosen["conversation"] else ()
         beside = _Beside.parse(chosen["beside"])
-        _refuse_unknown(chosen)
         asked = Asked.now(
             chosen["ax_version"],
             chosen["harnesses"],
@@ -207,12 +206,15 @@ class _Opened:
             raise
 
 
-def _refuse_unknown(chosen: Mapping[str, Any]) -> None:
-    """What makes no sense is refused before a case file changes."""
+def _question(chosen: Mapping[str, Any], only: Sequence[str], beside: _Beside) -> Question:
+    """How the server is asked; what makes no sense is refused."""
     if chosen["ax_version"]:
         resolve(chosen["ax_version"])
-    for text in chosen["harnesses"]:
-        Harness.parse(text)
+    return Question(
+        chosen["ax_version"] or None,
+        tuple(Harness.parse(text) for text in chosen["harnesses"]),
+        tuple(Expectation.parse(text, only) for text in beside.expected),
+    )
 
 
 def _ask(
@@ -222,6 +224,8 @@ def _ask(
     beside: _Beside,
     progress: Progress,
 ) -> Triage:
+    # Before a case file changes.
+    question = _question(chosen, only, beside)
     # One conversation of a private case is all that needs to be read.
     read = only[0] if only and case.path is None else None
     sources = [chosen["source"]] if chosen["source"] else []
@@ -233,9 +237,7 @@ def _ask(
     )
     witnesses = load_witnesses(case, beside.clients, beside.server_logs)
     progress("looking for findings …")
-    named = tuple(Harness.parse(text) for text in chosen["harnesses"]) or loaded.harnesses
-    expected = tuple(Expectation.parse(text, only) for text in beside.expected)
-    question = Question(chosen["ax_version"] or None, named, expected)
+    question = replace(question, harnesses=question.harnesses or loaded.harnesses)
     return triage(case, question, only, (*loaded.skipped, *witnesses.skipped))
 
 

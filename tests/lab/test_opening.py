@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -124,6 +126,19 @@ def test_another_source_takes_its_place(notebook: Notebook, tmp_path: Path) -> N
     ] == str(other)
 
 
+def test_nobody_holds_the_old_case(notebook: Notebook) -> None:
+    tables = notebook.work.tables()
+    assert tables.query is not None
+    control(tables.query.box, "Run").click()
+    tables.query.task.wait()
+    old = [ref(found) for found in (notebook.work.case, notebook.work.triage, notebook.work.result)]
+    spill = notebook.work.case._spill
+    assert not notebook.load(AX_version="G8").startswith("✗")
+    gc.collect()
+    assert [found() for found in old] == [None, None, None]
+    assert not spill.exists()
+
+
 def test_another_version_is_asked(notebook: Notebook) -> None:
     notebook.load(AX_version="G8")
     assert notebook.work.triage.target.generation.name == "G8"
@@ -133,11 +148,12 @@ def test_another_version_is_asked(notebook: Notebook) -> None:
 
 
 def test_a_result_that_cannot_be_written_leaves_all_as_it_was(
-    notebook: Notebook, tmp_path: Path
+    unchanged: Notebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    notebook = unchanged
     before, case = notebook.shown(), notebook.work.case
     (tmp_path / "file").write_text("", encoding="utf-8")
-    notebook.work._chosen["out"] = str(tmp_path / "file" / "out")
+    monkeypatch.setitem(notebook.work._chosen, "out", str(tmp_path / "file" / "out"))
     assert notebook.load().startswith("✗")
     assert notebook.shown() == before
     assert notebook.work.case is case
@@ -272,3 +288,14 @@ def test_every_callback_says_what_went_wrong(
     said = told(notebook.widgets[3]) + told(notebook.widgets[5])
     assert "could not go on (ValueError); this is a fault of axnb." in said
     assert "a payload" not in said
+
+
+@pytest.mark.parametrize("given", [{"Harnesses": "=accepts"}, {"Beside_it": "expect-last=3"}])
+def test_what_makes_no_sense_is_refused_before_a_case_file_changes(
+    given: dict[str, Any], kept: Notebook
+) -> None:
+    path = kept.work.case.path
+    assert path is not None
+    before = path.read_bytes()
+    assert kept.load(**given).startswith("✗")
+    assert path.read_bytes() == before
