@@ -43,6 +43,12 @@ SCHEMA_VERSION = "6"
 #: What the system says of a file that its permissions keep closed.
 _FORBIDDEN = ("Permission denied", "Read-only file system", "Operation not permitted")
 
+#: How DuckDB says that Python was interrupted: in a query, a function of ours, or a stream of rows.
+_INTERRUPTED = re.compile(
+    "Query interrupted|Invalid Input Error: (Python exception occurred while executing the UDF|"
+    "reading the stream registered as 'incoming' failed: [^{]*Python exception): KeyboardInterrupt"
+)
+
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 
 
@@ -162,7 +168,8 @@ class Case:
                 self._check(session)
             # A private case has no other guard; temporary tables are still possible.
             session.execute("begin transaction read only")
-            yield session
+            with _interrupts():
+                yield session
         finally:
             self._end(session)
 
@@ -178,7 +185,8 @@ class Case:
                 self._create(session)
             session.execute("begin")
             try:
-                yield session
+                with _interrupts():
+                    yield session
             except BaseException:
                 _roll_back(session)
                 raise
@@ -229,9 +237,15 @@ class Case:
             ) from None
         except duckdb.Error as err:
             raise CaseError(f"{database} cannot be opened as a case.") from err
+        # Sessions of one file share a configuration.
+        if _setting(connection, "lock_configuration"):
+            return connection
         connection.execute("set enable_external_access = false")
         connection.execute("set python_enable_replacements = false")
         _silence_progress(connection)
+        if read_only:
+            # A person's query must not change it, nor have a log of queries written somewhere.
+            connection.execute("set lock_configuration = true")
         return connection
 
     def _open_error(self, message: str) -> CaseError:
@@ -292,10 +306,26 @@ class Case:
         self.close()
 
 
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """A person's interrupt, which DuckDB hands on in words of its own."""
+    try:
+        yield
+    except (duckdb.Error, RuntimeError) as err:
+        if _INTERRUPTED.match(str(err)):
+            raise KeyboardInterrupt from None
+        raise
+
+
 def _fill(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the tables of a new case."""
     run_sql(connection, "case", "schema.sql")
     connection.execute("insert into meta values ('schema', ?)", [SCHEMA_VERSION])
+
+
+def _setting(connection: duckdb.DuckDBPyConnection, name: str) -> Any:
+    ((value,),) = connection.execute("select current_setting(?)", [name]).fetchall()
+    return value
 
 
 def _silence_progress(connection: duckdb.DuckDBPyConnection) -> None:
@@ -303,8 +333,7 @@ def _silence_progress(connection: duckdb.DuckDBPyConnection) -> None:
 
     Without ipywidgets it draws none, and the setting cannot be changed.
     """
-    shown = connection.execute("select current_setting('enable_progress_bar')").fetchall()
-    if shown == [(True,)]:
+    if _setting(connection, "enable_progress_bar"):
         connection.execute("set enable_progress_bar = false")
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import duckdb
 import pytest
 from click.testing import Result
+from duckdb.sqltypes import INTEGER
 
 from axnb.case.case import Case
 from axnb.errors import CaseError, CaseLockedError, SourceError
@@ -383,9 +384,24 @@ def test_a_stopped_load_leaves_the_case_as_it_was(tmp_path: Path) -> None:
     case = Case(tmp_path / "case.duckdb", Settings())
     _load(case, _log(tmp_path / "a.sqlite", "a"))
     before = _content(case)
-    with pytest.raises((KeyboardInterrupt, Exception)):
+    with pytest.raises(KeyboardInterrupt):
         load(case, [str(_log(tmp_path / "b.sqlite", "b"))], progress=stop)
     assert _content(case) == before
+
+
+def test_an_interrupt_in_a_function_of_ours_is_one(case: Case) -> None:
+    """DuckDB hands it on as an error of its own."""
+
+    def stop(_: int) -> int:
+        raise KeyboardInterrupt
+
+    def ask() -> None:
+        with case.reading() as session:
+            session.create_function("stop", stop, [INTEGER], INTEGER)
+            session.execute("select stop(1)")
+
+    with pytest.raises(KeyboardInterrupt):
+        ask()
 
 
 # --- shared politely -----------------------------------------------------------------------------
@@ -609,6 +625,19 @@ def test_no_session_reaches_outside(query: str, kept: Path, case: Case) -> None:
     for session in (on_file.reading, on_file.writing, case.reading, case.writing):
         with session() as connection, pytest.raises(duckdb.Error):
             connection.execute(query)
+
+
+def test_a_typed_query_has_nothing_written(axnb: Cli, kept: Path) -> None:
+    log = kept.parent / "queries"
+    query = f"select * from enable_logging(storage = 'file', storage_config = {{'path': '{log}'}})"
+    assert axnb("sql", query, "--case", kept).exit_code == 2
+    assert not log.exists()
+
+
+def test_sessions_of_one_file_do_not_disturb_each_other(kept: Path) -> None:
+    case = Case(kept, Settings())
+    with case.reading() as one, case.reading() as other:
+        assert one.execute("select 1").fetchall() == other.execute("select 1").fetchall()
 
 
 def test_a_typed_query_cannot_unlock_its_session(axnb: Cli, kept: Path) -> None:
