@@ -45,7 +45,10 @@ def load(
 @click.argument("query", required=False)
 @case_option
 def sql(query: str | None, case_path: Path | None) -> int:
-    """Run QUERY on a case, read-only, or each query of stdin; without one, list the tables."""
+    """Run a query on a case, read-only.
+
+    Without QUERY each query of stdin is run, and without one the tables are listed.
+    """
     from axnb.report.query import print_queries
 
     if case_path is None:

@@ -8,7 +8,10 @@ import click
 @click.command()
 @click.argument("identity", metavar="ID")
 def explain(identity: str) -> int:
-    """Explain a finding: what it means, and the query that finds it."""
+    """Say what a finding means.
+
+    And print the query that finds it.
+    """
     from axnb.checks.registry import find_check
 
     click.echo(find_check(identity).page())

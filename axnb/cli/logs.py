@@ -46,7 +46,9 @@ def triage(
     parquet_path: Path | None,
     out: Path | None,
 ) -> int:
-    """Say for each conversation what happened, what AX would do next and what to do about it.
+    """Say what happened in each conversation.
+
+    And what AX would do next, what is unknown, and what a person should do about it.
 
     SOURCE is a log: a path, sqlite:///PATH, a PostgreSQL DSN, the name of a variable that holds
     one, or an ax.yaml. Without one, AX_EVENTLOG_DSN is read.
@@ -116,7 +118,9 @@ def show(
     reveal: bool,
     everything: bool,
 ) -> int:
-    """Show one conversation, a line a part; payloads stay hidden unless you ask.
+    """Show one conversation, a line a part.
+
+    Payloads stay hidden unless you ask.
 
     With --case, what the case holds of SOURCE is shown as it was loaded; there SOURCE may be the
     name that it has in the case, such as log.

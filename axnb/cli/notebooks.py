@@ -59,7 +59,7 @@ def _joined(args: list[str]) -> Iterator[str]:
     multiple=True,
     metavar="FILE.yaml",
     type=click.Path(path_type=Path),
-    help="Parameters as YAML; -p goes before it.",
+    help="Parameters as YAML; those of -p win.",
 )
 @click.option("--out", metavar="DIR", help="The result folder: the same as -p out DIR.")
 @click.option(
@@ -73,9 +73,9 @@ def _joined(args: list[str]) -> Iterator[str]:
 def run(
     name: str, parameters: tuple[str, ...], files: tuple[Path, ...], out: str | None, timeout: int
 ) -> int:
-    """Run the notebook NAME by papermill, in a kernel of its own, and end as its verdict says.
+    """Run a notebook and end as its verdict says.
 
-    NAME is a notebook that axnb ships, such as triage, or the path of one. The result folder is
+    It runs by papermill, in a kernel of its own. NAME is a notebook that axnb ships, such as triage, or the path of one. The result folder is
     complete or as it was before; paths start from the working directory.
     """
     from axnb.notebook.parameters import gathered
@@ -99,7 +99,10 @@ def run(
     help="The result folder.",
 )
 def demo(out: Path) -> int:
-    """Triage the sample log, run the first notebook on it and leave a result folder."""
+    """Triage the sample log and leave a result.
+
+    The first notebook runs on it, and its result folder has a report to look at.
+    """
     from axnb.notebook.demo import run_demo
 
     run_demo(out, click.echo)

@@ -16,8 +16,11 @@ import click
     help="Print one view instead of writing all of them.",
 )
 def report(folder: Path, view: str | None) -> int:
-    """Write the views of FOLDER's result.json anew: a report for a reader (report.html), one for a
-    CI server (junit.xml) and one for a ticket (report.md)."""
+    """Write the views of a result anew.
+
+    From FOLDER's result.json come a report for a reader (report.html), one for a CI server
+    (junit.xml) and one for a ticket (report.md).
+    """
     from axnb.report.folder import VIEWS, write_views
     from axnb.result import Result
 
