@@ -75,8 +75,9 @@ def run(
 ) -> int:
     """Run a notebook and end as its verdict says.
 
-    It runs by papermill, in a kernel of its own. NAME is a notebook that axnb ships, such as triage, or the path of one. The result folder is
-    complete or as it was before; paths start from the working directory.
+    It runs by papermill, in a kernel of its own. NAME is a notebook that axnb ships, such as
+    triage, or the path of one. The result folder is complete or as it was before; paths start
+    from the working directory.
     """
     from axnb.notebook.parameters import gathered
     from axnb.notebook.runner import run_notebook
