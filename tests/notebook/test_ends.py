@@ -19,6 +19,7 @@ from axnb.errors import AxnbError, NotebookError, SourceError
 from axnb.notebook.execution import Limit
 from axnb.notebook.runner import run_notebook
 from axnb.notebook.staging import publish, staging
+from axnb.report.folder import VIEWS
 from tests.notebook.tiny import OUT, Told, fifo, is_gone, save, start, tiny, wait
 
 OLD = {"result.json": '{"verdict": "ok"}', "report.html": "old", "notes.txt": "mine"}
@@ -366,6 +367,7 @@ def test_two_runs_at_once(tmp_path: Path, temporary: Path) -> None:
         path.write_text("go on")
         said, _ = process.communicate(timeout=30)
     assert process.returncode == 1
-    assert said == f"✗ failed: the result is in {out} (result.json, report.html, tiny.ipynb).\n"
+    files = "result.json, report.html, junit.xml, report.md, tiny.ipynb"
+    assert said == f"✗ failed: the result is in {out} ({files}).\n"
     assert json.loads((out / "result.json").read_text())["verdict"] == "failed"
-    assert {p.name for p in out.iterdir()} == {"result.json", "report.html", "tiny.ipynb"}
+    assert {p.name for p in out.iterdir()} == {"result.json", *VIEWS, "tiny.ipynb"}

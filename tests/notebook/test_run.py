@@ -274,7 +274,7 @@ def test_a_notebook_that_is_left_open_blocks_nobody(axnb: Cli, tmp_path: Path) -
         cell = f"""
 from axnb.notebook.workspace import open_triage
 work = open_triage({str(log)!r}, case={str(case)!r})
-work.summary(); work.conversations(); work.sources()
+work.summary(); work.conversations(); work.tables()
 """
         assert (
             client.execute_interactive(cell, output_hook=lambda _: None)["content"]["status"]
@@ -295,18 +295,20 @@ work.summary(); work.conversations(); work.sources()
 _MANY = """\
 from dataclasses import replace
 from axnb.notebook.workspace import open_triage
+from axnb.report.triage_result import Asked, triage_result
 
 work = open_triage(source, out)
-found, conversations = work.triage.findings, work.triage.conversations
-many = replace(work.triage, findings=found[:1] * 50_000, conversations=conversations[:1] * 50_000)
-work = replace(work, triage=many)
+found, first = work.triage.findings, work.triage.conversations[0]
+many = [replace(first, conversation_id=f"{n}") for n in range(50_000)]
+many = replace(work.triage, findings=found[:1] * 50_000, conversations=tuple(many))
+work._desk.replace(work.case, many, triage_result(work.case, many, Asked.now()))
 print(work.save())
 """
 
 
 @pytest.mark.slow
 def test_fifty_thousand_findings_are_in_the_file_and_not_in_the_notebook(tmp_path: Path) -> None:
-    shown = ["parameters", "summary", "conversations", "unresolved_calls", "findings", "sources"]
+    shown = ["choice", "summary", "conversations", "timeline", "findings", "tables"]
     cells = [_MANY, *(f"work.{name}()" for name in shown), "work.finish()"]
     out = tmp_path / "out"
     notebook = tiny(tmp_path, *cells, declared=f'{OUT}\nsource: str = ""')
