@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -48,6 +48,8 @@ _INTERRUPTED = re.compile(
     "Query interrupted|Invalid Input Error: (Python exception occurred while executing the UDF|"
     "reading the stream registered as 'incoming' failed: [^{]*Python exception): KeyboardInterrupt"
 )
+
+_CONFIGURING = Lock()
 
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 
@@ -237,15 +239,7 @@ class Case:
             ) from None
         except duckdb.Error as err:
             raise CaseError(f"{database} cannot be opened as a case.") from err
-        # Sessions of one file share a configuration.
-        if _setting(connection, "lock_configuration"):
-            return connection
-        connection.execute("set enable_external_access = false")
-        connection.execute("set python_enable_replacements = false")
-        _silence_progress(connection)
-        if read_only:
-            # A person's query must not change it, nor have a log of queries written somewhere.
-            connection.execute("set lock_configuration = true")
+        _configure(connection, read_only=read_only)
         return connection
 
     def _open_error(self, message: str) -> CaseError:
@@ -321,6 +315,22 @@ def _fill(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the tables of a new case."""
     run_sql(connection, "case", "schema.sql")
     connection.execute("insert into meta values ('schema', ?)", [SCHEMA_VERSION])
+
+
+def _configure(connection: duckdb.DuckDBPyConnection, *, read_only: bool) -> None:
+    """Let nothing in a session reach outside.
+
+    Sessions of one file share a configuration: the first of them sets it, in whatever thread.
+    """
+    with _CONFIGURING:
+        if _setting(connection, "lock_configuration"):
+            return
+        connection.execute("set enable_external_access = false")
+        connection.execute("set python_enable_replacements = false")
+        _silence_progress(connection)
+        if read_only:
+            # A person's query must not change it, nor have a log of queries written somewhere.
+            connection.execute("set lock_configuration = true")
 
 
 def _setting(connection: duckdb.DuckDBPyConnection, name: str) -> Any:
