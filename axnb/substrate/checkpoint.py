@@ -1,0 +1,184 @@
+"""The head of gVisor's `checkpoint.img`: which runtime wrote it, when, and for which containers.
+
+`gVisorSF`, u64 big-endian length (16 MiB at most), JSON of texts; then the state, which is not
+read. `container_specs` is JSON in JSON: a name -> an OCI specification, with the values of the
+environment in clear. Only their names are kept here. Source: google/gvisor, pkg/state/statefile.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from axnb.substrate import strict_json
+from axnb.substrate.encoding import Piece, restored
+from axnb.substrate.errors import CheckpointError, RefusedError
+
+MAGIC = b"gVisorSF"
+
+#: gVisor's own bound on the head.
+MAX_HEAD = 16 << 20
+
+#: The container that holds the sandbox.
+ROOT_CONTAINER = "pause"
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A mount of a container. `source` is a path of the node that wrote it."""
+
+    destination: str
+    kind: str
+    source: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Container:
+    """A container as it was started. All texts are strangers'; arguments may hold secrets."""
+
+    name: str
+    args: tuple[str, ...]
+    cwd: str
+    #: Names only. An entry without `=` is a name.
+    env_names: tuple[str, ...]
+    mounts: tuple[Mount, ...]
+    annotations: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Head:
+    """What the head of a checkpoint says."""
+
+    runsc_version: str | None
+    #: UTC, microseconds; None where it is absent or no time.
+    timestamp: datetime | None
+    containers: tuple[Container, ...]
+    #: Every entry but `container_specs`, as written.
+    entries: Mapping[str, str]
+    #: Bytes before the state.
+    size: int
+
+
+def read_head(pieces: Iterable[Piece]) -> Head:
+    """Read the head from the first pieces of a restored `checkpoint.img`; no more is decoded.
+
+    Raises CheckpointError: `not-a-checkpoint`, `truncated`, `head-too-long`, `wrong-type`, or a
+    reason of `strict_json.loads`. An ObjectError of the pieces passes through.
+    """
+    data = _Start(restored(pieces))
+    if data.take(len(MAGIC)) != MAGIC:
+        raise CheckpointError("not-a-checkpoint")
+    length = int.from_bytes(data.take(8), "big")
+    if length > MAX_HEAD:
+        raise CheckpointError("head-too-long", f"at most {MAX_HEAD} bytes")
+    entries = _json(data.take(length))
+    if not all(isinstance(value, str) for value in entries.values()):
+        raise CheckpointError("wrong-type", "an entry that is no text")
+    specs = _json(entries.pop("container_specs", "{}"))
+    return Head(
+        runsc_version=entries.get("runsc_version"),
+        timestamp=_time(entries.get("_timestamp", "")),
+        containers=tuple(_container(name, spec) for name, spec in sorted(specs.items())),
+        entries=entries,
+        size=len(MAGIC) + 8 + length,
+    )
+
+
+class _Start:
+    """The first bytes of a file, as many as are asked for."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = iter(chunks)
+        self._held = b""
+
+    def take(self, length: int) -> bytes:
+        """Exactly `length` bytes, or CheckpointError `truncated`."""
+        parts, held = [self._held], len(self._held)
+        while held < length:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                raise CheckpointError("truncated")
+            parts.append(chunk)
+            held += len(chunk)
+        joined = b"".join(parts)
+        self._held = joined[length:]
+        return joined[:length]
+
+
+def _json(data: bytes | str) -> dict[str, Any]:
+    try:
+        tree = strict_json.loads(data, max_size=MAX_HEAD)
+    except RefusedError as err:
+        raise CheckpointError(err.reason, err.detail) from None
+    return _object(tree)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """A JSON object; null is an empty one, as in Go."""
+    if value is not None and not isinstance(value, dict):
+        raise CheckpointError("wrong-type", "an object is expected")
+    return value or {}
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise CheckpointError("wrong-type", "a list of texts is expected")
+    return tuple(value)
+
+
+def _text(value: Any) -> str:
+    if value is not None and not isinstance(value, str):
+        raise CheckpointError("wrong-type", "a text is expected")
+    return value or ""
+
+
+def _container(name: str, spec: Any) -> Container:
+    about = _object(spec)
+    process = _object(about.get("process"))
+    mounts = about.get("mounts")
+    if mounts is not None and not isinstance(mounts, list):
+        raise CheckpointError("wrong-type", "a list of mounts is expected")
+    annotations = _object(about.get("annotations"))
+    return Container(
+        name=name,
+        args=_texts(process.get("args")),
+        cwd=_text(process.get("cwd")),
+        env_names=tuple(entry.partition("=")[0] for entry in _texts(process.get("env"))),
+        mounts=tuple(_mount(_object(mount)) for mount in mounts or ()),
+        annotations={key: _text(value) for key, value in annotations.items()},
+    )
+
+
+def _mount(about: Mapping[str, Any]) -> Mount:
+    return Mount(
+        destination=_text(about.get("destination")),
+        kind=_text(about.get("type")),
+        source=_text(about.get("source")),
+        options=_texts(about.get("options")),
+    )
+
+
+# Go's own text of a time: `2026-11-29 20:04:41.564801434 +0000 UTC`.
+_TIME = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?"
+    r" ?(Z|[+-][0-9]{2}:?[0-9]{2})(?: .*)?",
+    re.DOTALL,
+)
+
+
+def _time(text: str) -> datetime | None:
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    day, clock, fraction, zone = match.groups()
+    try:
+        micros = (fraction or "").ljust(6, "0")[:6]
+        return datetime.fromisoformat(f"{day}T{clock}.{micros}{zone}")
+    except ValueError:
+        return None
