@@ -1,8 +1,10 @@
-"""The head of gVisor's `checkpoint.img`: which runtime wrote it, when, and for which containers.
+"""What gVisor's images say of themselves: which runtime wrote them, when, for which containers.
 
-`gVisorSF`, u64 big-endian length (16 MiB at most), JSON of texts; then the state, which is not
-read. `container_specs` is JSON in JSON: a name -> an OCI specification, with the values of the
-environment in clear. Only their names are kept here. Source: google/gvisor, pkg/state/statefile.
+`checkpoint.img` begins with `gVisorSF`, a u64 big-endian length (16 MiB at most) and JSON of texts;
+the state behind it is not read. `container_specs` is JSON in JSON: a name -> an OCI specification,
+with the values of the environment in clear. Only their names are kept here. `fscheckpoint.json` or,
+since a September gVisor, `fscheckpoint.pb` describes a data checkpoint. Sources: google/gvisor,
+pkg/state/statefile; images that runsc wrote.
 """
 
 from __future__ import annotations
@@ -21,6 +23,9 @@ MAGIC = b"gVisorSF"
 
 #: gVisor's own bound on the head.
 MAX_HEAD = 16 << 20
+
+#: One range a file system of memory; real ones are below 1 KiB.
+MAX_FS_CHECKPOINT = 4 << 20
 
 #: The container that holds the sandbox.
 ROOT_CONTAINER = "pause"
@@ -86,6 +91,55 @@ def read_head(pieces: Iterable[Piece]) -> Head:
         entries=entries,
         size=len(MAGIC) + 8 + length,
     )
+
+
+def read_fs_version(pieces: Iterable[Piece]) -> str | None:
+    """The `runsc_version` of a restored `fscheckpoint.json` or `fscheckpoint.pb`.
+
+    None where it is absent: of builds before its format was settled, another runsc may not restore
+    such a checkpoint. Raises CheckpointError: `too-large`, `bad-protobuf`, `wrong-type`, or a
+    reason of `strict_json.loads`.
+    """
+    parts, size = [], 0
+    for chunk in restored(pieces):
+        parts.append(chunk)
+        size += len(chunk)
+        if size > MAX_FS_CHECKPOINT:
+            raise CheckpointError("too-large", f"at most {MAX_FS_CHECKPOINT} bytes")
+    data = b"".join(parts)
+    if data.startswith(b"{"):
+        return _text(_json(data).get("runsc_version")) or None
+    return _protobuf_text(data, field=2)
+
+
+def _protobuf_text(data: bytes, field: int) -> str | None:
+    """The last text of one field of a message; its other fields are passed over."""
+    found = None
+    position = 0
+    while position < len(data):
+        tag, position = _varint(data, position)
+        kind = tag & 7
+        if kind == 0:
+            _, position = _varint(data, position)
+            continue
+        size = {1: 8, 5: 4}.get(kind)
+        if kind == 2:
+            size, position = _varint(data, position)
+        if size is None or position + size > len(data):
+            raise CheckpointError("bad-protobuf")
+        if tag == field << 3 | 2:
+            found = data[position : position + size].decode("utf-8", "replace")
+        position += size
+    return found
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    value = 0
+    for n, byte in enumerate(data[position : position + 10]):
+        value |= (byte & 0x7F) << 7 * n
+        if byte < 0x80:
+            return value, position + n + 1
+    raise CheckpointError("bad-protobuf")
 
 
 class _Start:

@@ -67,7 +67,7 @@ class Decoded:
 
 
 class ObjectReader:
-    """Iterate over the pieces of the file that an object restores to, in order and without gaps.
+    """Iterate, once, over the pieces of the file that an object restores to, without gaps.
 
     `source` is the object's bytes, in chunks of any length. Pieces hold 128 KiB at most (holes any
     length); memory stays below 64 MiB. Iteration raises ObjectError; what it yielded before is

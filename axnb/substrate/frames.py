@@ -36,7 +36,7 @@ class Limits:
     max_size: int = 64 << 30
     #: Decoded bytes for one encoded byte, beyond `free_size`. Holes do not count.
     max_ratio: int = 2000
-    #: Decoded bytes that no ratio is asked of: zeros legally shrink 20,000 times.
+    #: Decoded bytes that no ratio is asked of: zeros legally shrink 30,000 times.
     free_size: int = 4 << 30
 
 

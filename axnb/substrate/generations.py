@@ -86,6 +86,8 @@ def _b2(manifest: Manifest | None) -> Inferred:
     if manifest is None:
         return Inferred("B2", "keys of B2, no manifest")
     doubts = _unidentified(manifest) + _doubts(manifest, "scope", "newer-key")
+    if not manifest.actor_uid:
+        return Inferred("B2", "keys of B2, or of B1 and an actor of the id `snapshots`", doubts)
     return Inferred("B2", "keys of B2", doubts)
 
 
@@ -220,3 +222,18 @@ def contradictions(inferred: Inferred, manifest: Manifest) -> tuple[str, ...]:
         "no-pause-image": is_new and not is_free and manifest.pause_image is None,
     }
     return tuple(name for name, holds in found.items() if holds)
+
+
+def conflicts(place: Place, manifest: Manifest) -> tuple[str, ...]:
+    """Short classes of what a snapshot's prefix and its manifest say against each other.
+
+    `other-atespace` and `other-actor`: the objects lie where those of another one belong. A tag's
+    copy keeps the manifest of the actor that it was taken from, so nothing of it is compared.
+    """
+    if place.tag_uid is not None:
+        return ()
+    pairs = {
+        "other-atespace": (place.atespace, manifest.atespace),
+        "other-actor": (place.actor_uid, manifest.actor_uid),
+    }
+    return tuple(name for name, told in pairs.items() if None not in told and told[0] != told[1])

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axnb.substrate.checkpoint import Container, Head, read_head
+from axnb.substrate.checkpoint import MAX_FS_CHECKPOINT, Container, Head, read_fs_version, read_head
 from axnb.substrate.encoding import ObjectReader, Piece, write_plain
 from axnb.substrate.errors import CheckpointError, ObjectError
 from axnb.testing import buckets
@@ -153,5 +153,62 @@ def test_times(text: str, micros: int | None) -> None:
 def test_any_bytes_are_a_head_or_refused(data: bytes, is_started: bool) -> None:
     try:
         read_head(pieces(head_of(data) if is_started else data))
+    except CheckpointError:
+        return
+
+
+# --- checkpoints of file systems -----------------------------------------------------------------
+
+
+def test_runtimes_of_real_data_checkpoints() -> None:
+    told = {
+        case.name.split("-")[0]: read_fs_version(ObjectReader(case.encoded(file)))
+        for case in objects.good_cases()
+        for file in ("fscheckpoint.json", "fscheckpoint.pb")
+        if any(key.endswith(f"/{file}.zstd") for key in case.objects)
+    }
+    old, new = (objects.truth()["gvisor"][name].split(" ")[-1] for name in ("B0, B1", "B2, B3"))
+    assert told == {"b1b": old, "b2": new, "b3b": new}
+
+
+@pytest.mark.parametrize(
+    ("data", "version"),
+    [
+        (b"{}", None),
+        (b'{"runsc_version":"v1"}', "v1"),
+        (b"", None),
+        (b"\x08\x01", None),
+        (b"\x08\x01\x12\x02v1\x25abcd\x29abcdefgh\x1a\x01x", "v1"),
+        (b"\x12\x01\xff", "\ufffd"),
+    ],
+)
+def test_versions_of_data_checkpoints(data: bytes, version: str | None) -> None:
+    assert read_fs_version(pieces(data)) == version
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"{", "not-json"),
+        (b'{"runsc_version":1}', "wrong-type"),
+        (b"\x12\x05v1", "bad-protobuf"),
+        (b"\x13", "bad-protobuf"),
+        (b"\x08", "bad-protobuf"),
+        (b"\xff" * 20, "bad-protobuf"),
+        (b"\x25abc", "bad-protobuf"),
+        (bytes(MAX_FS_CHECKPOINT + 1), "too-large"),
+    ],
+)
+def test_hostile_data_checkpoints_are_refused(data: bytes, reason: str) -> None:
+    with pytest.raises(CheckpointError) as refused:
+        read_fs_version(pieces(data, 1 << 16))
+    assert refused.value.reason == reason
+
+
+@given(st.binary(max_size=200))
+@settings(max_examples=200, deadline=None)
+def test_any_bytes_have_a_version_or_are_refused(data: bytes) -> None:
+    try:
+        read_fs_version(pieces(data))
     except CheckpointError:
         return

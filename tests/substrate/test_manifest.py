@@ -18,6 +18,7 @@ from axnb.substrate.generations import (
     Files,
     Inferred,
     compare_files,
+    conflicts,
     content_of,
     contradictions,
     infer,
@@ -500,3 +501,27 @@ def test_what_is_inferred(
     found = infer(parse_prefix(prefix), manifest)
     assert (found.generation, found.doubts) == (generation, doubts)
     assert found.why
+
+
+def test_prefix_and_manifest_of_another_actor() -> None:
+    for generation, expected in (("B3b", ()), ("B4", ("other-actor",)), ("B5", ("other-actor",))):
+        bucket = BucketBuilder()
+        built = bucket.snapshot(generation)
+        found = only(bucket.objects)
+        assert conflicts(found.place, parse(bucket.objects[found.manifest_key])) == ()
+        WOUNDS["other-actor"](bucket, built)
+        assert conflicts(found.place, parse(bucket.objects[found.manifest_key])) == expected
+    place = parse_prefix("atespaces/other/tags/b")
+    assert place is not None
+    assert conflicts(place, manifest_of(atespace="ax", actorUid="u")) == ()
+    place = parse_prefix("snapshots/other/b")
+    assert place is not None
+    assert conflicts(place, manifest_of(atespace="ax")) == ("other-atespace",)
+    assert conflicts(place, manifest_of()) == ()
+
+
+def test_substrates_own_snapshots_lie_where_they_belong() -> None:
+    for case in objects.good_cases():
+        for found in group(case.objects).snapshots.values():
+            if found.has_manifest:
+                assert conflicts(found.place, parse(case.objects[found.manifest_key])) == ()
