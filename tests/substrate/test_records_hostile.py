@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from axnb.substrate.records import ActorRecord, Limits, Place, read_export
@@ -167,6 +167,7 @@ _JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(_JSON)
 @example({"actors": {"metadata": 1}})
 @example({"items": [{"apiVersion": "ate.dev/v1alpha1", "kind": "ActorTemplate"}]})
@@ -174,11 +175,13 @@ def test_any_json_is_read(value: Any) -> None:
     read_export(json.dumps(value).encode())
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=60) | st.text('{}[]",:\\ \n1na', max_size=40).map(str.encode))
 def test_any_bytes_are_read(data: bytes) -> None:
     read_export(data)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_damaged_export_is_read(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(["actors", "templates", "workers", "tags"]))
