@@ -146,6 +146,8 @@ def _file_list(facts: SnapshotFacts, target: Target) -> Decision | None:
     if facts.sandbox_class == "microvm" and facts.content == "data" and facts.manifest == "read":
         # An empty list is not written: a template with no durable directory.
         return None
+    if facts.content == "data" and facts.layout not in ("B1a", "B1b", "B2"):
+        return _unknown("its manifest lists no files: it holds no data, or it lost its list")
     return _refused("its manifest lists no files, so this build fetches none", "Unknown")
 
 

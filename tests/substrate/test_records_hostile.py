@@ -137,6 +137,34 @@ def test_too_many_records() -> None:
     assert [r.reason for r in found.rejects] == ["too-many"]
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"actors":[' + b"7," * 10_000 + b"7]}",
+        b'{"a":\n' * 10_000,
+        b"{\n" * 10_000,
+        b"[1,\n" * 10_000,
+    ],
+)
+def test_an_export_of_rejects_is_left(data: bytes) -> None:
+    found = read_export(data)
+    assert found.rejects[-1].reason == "too-many-rejects" or len(found.rejects) == 1
+    assert len(found.rejects) <= 2001
+    assert not found.complete
+
+
+def test_a_reject_costs_the_whole_of_its_own_kind_only() -> None:
+    workers = b'{"workers":[{"workerPod":7}]}'
+    found = read_export(among(named("second")) + workers)
+    assert [r.kind for r in found.rejects] == ["worker"]
+    assert found.covers("actor")
+    assert not found.covers("worker")
+    assert not read_export(among(b"7")).covers("actor")
+    torn = read_export(among(named("second")) + b"\n" + workers[:-3])
+    assert torn.covers("actor")
+    assert not torn.covers("worker")
+
+
 def test_names_of_unknown_fields_are_shown_safely() -> None:
     members = {f"a\u202e\x1b{n}" + "x" * 500: "hunter2" for n in range(2000)}
     record = json.loads(GOOD % "c") | members

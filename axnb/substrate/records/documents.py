@@ -45,6 +45,8 @@ class Limits:
     #: Records, and kinds of unknown fields, in the export.
     records: int = 2_000_000
     paths: int = 1000
+    #: Rejects; the rest of an export that has more is not read.
+    rejects: int = 2000
 
 
 class Twice(dict[str, Any]):
@@ -121,8 +123,9 @@ _DECODER = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_whole, parse_constant=lambda _: NotANumber()
 )
 _SPACE = re.compile(r"[ \t\r\n]*+")
-#: A text has no line break in it, so a torn line ends there.
-_BRACKETS = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|["\[\]{}]')
+#: A text has no line break in it, so a torn line ends there. What is printed for people is
+#: indented, so a line that begins with a bracket is another document.
+_BRACKETS = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|\n[\[{]|["\[\]{}]')
 _SCALAR_END = re.compile(r"[,\]}\s]|\Z")
 _NEXT_DOCUMENT = re.compile(r"^[\[{]", re.MULTILINE)
 
@@ -155,6 +158,8 @@ class _Scan:
     def __init__(self, text: str, position: int, document: int) -> None:
         self.text, self.start, self.position = text, position, position
         self.end = Ended(document)
+        #: The kind of the list that is being read.
+        self._promised = ""
 
     def document_values(self) -> Iterator[Found | Ended]:
         try:
@@ -168,7 +173,7 @@ class _Scan:
                 raise _CutError("not-json")
         except _CutError as cut:
             self.end.cut = True
-            yield self._found(cut.index, "", Lost(cut.reason))
+            yield self._found(cut.index, self._promised, Lost(cut.reason))
             again = _NEXT_DOCUMENT.search(self.text, max(self.position, self.start + 1))
             self.position = again.start() if again else len(self.text)
         yield self.end
@@ -227,6 +232,7 @@ class _Scan:
 
     def _items(self, kind: str) -> Iterator[Found]:
         self._step("[")
+        self._promised = kind
         index = 0
         while self._here() != "]":
             try:
@@ -239,6 +245,7 @@ class _Scan:
                 raise _CutError(cut.reason, index) from None
             index += 1
         self.position += 1
+        self._promised = ""
 
     def _step(self, mark: str) -> None:
         if self._here() != mark:
@@ -275,7 +282,7 @@ class _Scan:
                 depth += 1
             elif mark in ("}", "]"):
                 depth -= 1
-            elif mark == '"':
+            elif mark == '"' or mark[0] == "\n":
                 break
             if depth <= 0:
                 return token.end()

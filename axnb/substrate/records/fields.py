@@ -28,7 +28,8 @@ class RejectedError(ValueError):
 
     not-json, ends-too-early, too-deep, too-large, too-long, duplicate-key, not-a-number, not-text
     (half of a surrogate pair, or bytes that are no UTF-8): the document. wrong-type, bad-number,
-    bad-time, bad-enum, no-name: the field. other-kind, unknown-kind, not-decoded: the record.
+    bad-time, bad-enum, no-name: the field. other-kind, unknown-kind, not-decoded (binary protobuf):
+    the record. too-many, too-many-rejects: the rest of the export, which is not read.
     """
 
     def __init__(self, reason: str, path: str = "$") -> None:
@@ -204,6 +205,47 @@ def _list(value: Any, path: str) -> list[Any]:
 
 def examine(value: Any, limits: Limits) -> None:
     """Raise RejectedError if a value holds what no record may hold, wherever it stands."""
+    if not _is_sound(value, limits):
+        _find_wound(value, limits)
+
+
+#: Values that need no second look.
+_PLAIN = frozenset({int, float, bool, type(None)})
+
+
+def _is_sound(value: Any, limits: Limits) -> bool:
+    """The same without a place, and much faster."""
+    count = characters = 0
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        count += len(level)
+        if depth > limits.depth or count > limits.values:
+            return False
+        below: list[Any] = []
+        for node in level:
+            kind = type(node)
+            if kind is str:
+                characters += len(node)
+                if not node.isascii() and _SURROGATE.search(node):
+                    return False
+            elif kind is dict:
+                names = "".join(node)
+                characters += len(names)
+                if not names.isascii() and _SURROGATE.search(names):
+                    return False
+                below.extend(node.values())
+            elif kind is list:
+                below.extend(node)
+            elif kind not in _PLAIN:
+                return False
+        if characters > limits.characters:
+            return False
+        level = below
+    return True
+
+
+def _find_wound(value: Any, limits: Limits) -> None:
     count = characters = 0
     stack: list[tuple[Any, _Step]] = [(value, _Step(None, "$", 1))]
     while stack:

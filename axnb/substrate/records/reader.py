@@ -121,8 +121,14 @@ class Export:
         return bool(self.documents) and whole and not self.rejects
 
     def covers(self, kind: str) -> bool:
-        """Does it hold a list of this kind, of which nothing is missing?"""
-        return self.complete and any(kind in document.kinds for document in self.documents)
+        """Does it hold a list of this kind, of which nothing is missing?
+
+        A reject of another kind does not matter; one whose kind is not known may be of this kind.
+        """
+        listed = [document for document in self.documents if kind in document.kinds]
+        whole = not any(document.cut or document.more for document in listed)
+        lost = any(reject.kind in (kind, "") for reject in self.rejects)
+        return bool(listed) and whole and not lost
 
 
 def read_export(data: bytes, asked: str = "", limits: Limits | None = None) -> Export:
@@ -140,6 +146,10 @@ def read_export(data: bytes, asked: str = "", limits: Limits | None = None) -> E
             reading.end(value)
         else:
             reading.read(value)
+        if len(reading.rejects) >= reading.limits.rejects:
+            reading.reject("", RejectedError("too-many-rejects"), Place(value.document))
+            reading.end(Ended(value.document, "other", cut=True))
+            break
     return reading.export()
 
 
