@@ -20,6 +20,7 @@ from axnb.evidence.buckets.s3_body import opened
 from axnb.evidence.buckets.s3_client import Limits, client_for, keys_of, place_of, session_for
 from axnb.evidence.buckets.small import as_object, read_whole
 from axnb.evidence.buckets.streams import ObjectStream
+from axnb.text import is_text
 
 #: What boto raises; a hook of ours among it, and what it does not check before it writes a URL.
 FAILURES = (
@@ -70,7 +71,7 @@ class S3Bucket:
             self._client = client_for(self._session, self._locator, self._where, self._limits)
         except (*FAILURES, ValueError) as err:
             raise s3_errors.translated(err, self.place, "listed") from err
-        self._client.meta.events.register("before-parse.s3", s3_pages.take_apart)
+        s3_pages.register(self._client.meta.events)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -93,11 +94,9 @@ class S3Bucket:
                 "once."
             )
 
-    def _current(self, listing: Listing, **given: str) -> Iterator[StoredObject]:
-        """The current objects, page after page; `given` begins after a key."""
-        ask = self._asking(self._client.list_objects_v2)
-        for page in s3_pages.pages(ask, self.place, self._scope() | given, _NEXT_PAGE):
-            found = self._decoded(page)
+    def _current(self, listing: Listing) -> Iterator[StoredObject]:
+        """The current objects, page after page."""
+        for found in self._pages(self._scope()):
             new = listing.add_page(found)
             if found and not new:
                 raise UnavailableError(
@@ -105,6 +104,11 @@ class S3Bucket:
                     "broken, or a proxy before it."
                 )
             yield from new
+
+    def _pages(self, given: dict[str, str], *, ahead: bool = True) -> Iterator[list[StoredObject]]:
+        ask = self._asking(self._client.list_objects_v2)
+        for page in s3_pages.pages(ask, self.place, given, _NEXT_PAGE, ahead=ahead):
+            yield self._decoded(page)
 
     def _old(self) -> Iterator[StoredObject]:
         """Noncurrent versions and delete markers; sets `versions`."""
@@ -202,7 +206,7 @@ class S3Bucket:
     def _listed_again(self) -> Listing:
         """A second listing; in shares of some pages at a time where keys come in order."""
         ends = self._listing.page_ends[_SHARE - 1 : -1 : _SHARE]
-        if not ends or not self._listing.in_order:
+        if not (ends and self._listing.in_order and all(map(is_text, ends))):
             return self._whole_again()
         again = Listing()
         shares = list(zip(["", *ends], [*ends, None], strict=True))
@@ -220,18 +224,19 @@ class S3Bucket:
 
     def _share(self, after: str, last: str | None) -> list[StoredObject] | None:
         """Objects after a key, up to another; None if the store does not begin there."""
-        found = []
-        given = {"StartAfter": after} if after else {}
+        found: list[StoredObject] = []
+        given = self._scope() | ({"StartAfter": after} if after else {})
         first, end = after.encode(), last.encode() if last is not None else None
-        for one in self._current(Listing(), **given):
-            key = one.key.encode(errors="surrogateescape")
-            if key <= first:
-                return None
-            if end is not None and key > end:
-                break
-            found.append(one)
-            if key == end:
-                break
+        for page in self._pages(given, ahead=False):
+            for one in page:
+                key = one.key.encode(errors="surrogateescape")
+                if key <= first:
+                    return None
+                if end is not None and key > end:
+                    return found
+                found.append(one)
+                if key == end:
+                    return found
         return found
 
     # --- reading -------------------------------------------------------------------------------

@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import unquote, unquote_plus
 from xml.etree import ElementTree
+
+from botocore import handlers
 
 from axnb.errors import UnavailableError
 from axnb.evidence.buckets.objects import StoredObject
@@ -23,7 +26,7 @@ _MOST_EMPTY = 100
 _KINDS = ("Contents", "Version", "DeleteMarker")
 
 #: What an answer must be called: a page of a proxy that asks to sign in is no empty bucket.
-_ANSWERS = {
+ANSWERS = {
     "GetBucketVersioning": ("VersioningConfiguration",),
     "ListMultipartUploads": ("ListMultipartUploadsResult",),
     "ListObjectVersions": ("ListVersionsResult", "ListBucketResult"),
@@ -58,6 +61,15 @@ class Entries:
         ]
 
 
+def register(events: Any) -> None:
+    """Let a client's answers be taken apart here; `events` are the client's."""
+    for operation in ANSWERS:
+        events.register_first(f"before-parse.s3.{operation}", take_apart)
+    # boto reads each page once more, to see whether it is an error; here that is seen anyway.
+    if twice := getattr(handlers, "_handle_200_error", None):
+        events.unregister("before-parse.s3.*", twice)
+
+
 def take_apart(
     operation_model: Any,
     response_dict: dict[str, Any],
@@ -68,14 +80,19 @@ def take_apart(
 
     Raises NoStoreError for an answer that is none of S3's.
     """
-    names = _ANSWERS.get(operation_model.name)
-    if names is None or response_dict["status_code"] != 200:
+    names = ANSWERS[operation_model.name]
+    if response_dict["status_code"] != 200:
         return
+    if not response_dict["body"]:
+        raise NoStoreError
     try:
         # Expat refuses entities that grow; there are no others in it.
         root = ElementTree.fromstring(response_dict["body"])  # noqa: S314
-    except ElementTree.ParseError as err:
-        raise NoStoreError from err
+    except ElementTree.ParseError:
+        root = ElementTree.Element("Error")
+    if _local(root) == "Error":
+        response_dict["status_code"] = 500  # so boto asks again
+        return
     if _local(root) not in names:
         raise NoStoreError
     if "ListBucketResult" not in names:
@@ -126,19 +143,25 @@ def moment(text: str) -> datetime | None:
 
 
 def pages(
-    ask: Callable[..., dict[str, Any]], place: str, given: dict[str, str], next_of: dict[str, str]
+    ask: Callable[..., dict[str, Any]],
+    place: str,
+    given: dict[str, str],
+    next_of: dict[str, str],
+    *,
+    ahead: bool = True,
 ) -> Iterator[dict[str, Any]]:
-    """All pages of a listing, by the continuation that each of them names; one is asked ahead.
+    """All pages of a listing, by the continuation that each of them names.
 
-    `next_of` says which field of an answer is which parameter of the next question. Raises
+    `next_of` says which field of an answer is which parameter of the next question. One page is
+    asked for while the one before it is looked at, unless `ahead` is false. Raises
     UnavailableError where the pages lead in a circle or break off.
     """
     asked: set[tuple[str, ...]] = set()
     empty = 0
-    with ThreadPoolExecutor(1, thread_name_prefix="axnb-pages") as ahead:
-        coming = ahead.submit(ask, **given)
+    with ThreadPoolExecutor(1, thread_name_prefix="axnb-pages") as thread:
+        coming: Callable[[], dict[str, Any]] = partial(ask, **given)
         while True:
-            page = coming.result()
+            page = coming()
             entries = page.get(ENTRIES)
             empty = empty + 1 if entries is not None and not entries.found else 0
             where = _next_page(page, place, next_of, asked)
@@ -147,7 +170,9 @@ def pages(
                 return
             if empty > _MOST_EMPTY:
                 raise _broken(place, f"{empty} pages in a row are empty")
-            coming = ahead.submit(ask, **given, **where)
+            coming = partial(ask, **given, **where)
+            if ahead:
+                coming = thread.submit(coming).result
             yield page
 
 
