@@ -7,7 +7,8 @@
     │   ├── SourceChangedError it changed while it was copied
     │   ├── DamagedError       it is damaged in places
     │   └── UnavailableError   a server did not answer, or refused
-    │       └── CancelledError it broke off a read that may succeed later
+    │       ├── CancelledError it broke off a read that may succeed later
+    │       └── ObjectError    one object of a bucket cannot be read; others may be
     ├── VerdictError           a notebook ends with a verdict that is not ok (exit 1 or 3)
     ├── NotebookError          a notebook did not come to its end
     └── CaseError              the case file cannot be used
@@ -62,6 +63,10 @@ class UnavailableError(SourceError):
 
 class CancelledError(UnavailableError):
     """A server broke off a read that may succeed later (SQLSTATE 40001)."""
+
+
+class ObjectError(UnavailableError):
+    """One object of a bucket cannot be read, or is not what was listed; others may be."""
 
 
 class VerdictError(AxnbError):

