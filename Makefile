@@ -44,9 +44,10 @@ protos: $(TEST_STAMP)  ## Compile the schemas after a change of a .proto file
 requirements: $(TEST_STAMP)  ## Lock the versions after a change of pyproject.toml
 	$(PYTHON) -m pip install --quiet uv
 	$(VENV)/bin/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header \
-		--python-version 3.11 pyproject.toml --output-file requirements.txt
-	$(VENV)/bin/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header \
 		--python-version 3.11 --extra all --group test pyproject.toml --output-file requirements-test.txt
+	# Users get what was tested.
+	$(VENV)/bin/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header \
+		--python-version 3.11 --constraint requirements-test.txt pyproject.toml --output-file requirements.txt
 
 $(PYTHON):
 	python3 -m venv $(VENV)
