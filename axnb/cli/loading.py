@@ -84,10 +84,8 @@ def ask_case(
     expected: Sequence[str],
 ) -> Triage:
     """Triage what the case holds, with a question as it was typed."""
-    from axnb.ax.behaviour import Harness
-    from axnb.triaging import Expectation, Question, triage
+    from axnb.triaging import Question, triage
 
-    named = tuple(Harness.parse(text) for text in harnesses) or loaded.harnesses
-    expectations = tuple(Expectation.parse(text, conversations) for text in expected)
-    question = Question(ax_version, named, expectations)
+    question = Question.parse(ax_version, harnesses, expected, conversations)
+    question = replace(question, harnesses=question.harnesses or loaded.harnesses)
     return triage(case, question, conversations, loaded.skipped)

@@ -9,7 +9,7 @@ from threading import RLock
 from axnb.case.case import Case
 from axnb.errors import AxnbError
 from axnb.result import Result
-from axnb.triaging import ACTIONS, ConversationTriage, Triage
+from axnb.triaging import ConversationTriage, Triage
 
 Key = tuple[str, str]
 Reader = Callable[[], None]
@@ -34,7 +34,7 @@ class Desk:
 
     def _index(self) -> None:
         #: All conversations, the most urgent first.
-        self.urgent = sorted(self.triage.conversations, key=lambda c: ACTIONS.index(c.action))
+        self.urgent = self.triage.by_urgency()
         self.conversations: dict[Key, ConversationTriage] = {
             (c.source, c.conversation_id): c for c in self.urgent
         }

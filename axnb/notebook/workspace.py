@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from axnb.ax.behaviour import Harness
 from axnb.ax.versions import resolve
 from axnb.case.case import Case
 from axnb.errors import AxnbError, UsageError, VerdictError
@@ -27,7 +26,7 @@ from axnb.report.folder import write_folder
 from axnb.report.triage_result import Asked, triage_result
 from axnb.result import EXIT_CODES, Result
 from axnb.settings import Settings
-from axnb.triaging import Expectation, Question, Triage, triage
+from axnb.triaging import Question, Triage, triage
 
 #: What the notebook reads if nobody names a log.
 _SAMPLE = "sample_data/log.sqlite"
@@ -210,11 +209,7 @@ def _question(chosen: Mapping[str, Any], only: Sequence[str], beside: _Beside) -
     """How the server is asked; what makes no sense is refused."""
     if chosen["ax_version"]:
         resolve(chosen["ax_version"])
-    return Question(
-        chosen["ax_version"] or None,
-        tuple(Harness.parse(text) for text in chosen["harnesses"]),
-        tuple(Expectation.parse(text, only) for text in beside.expected),
-    )
+    return Question.parse(chosen["ax_version"], chosen["harnesses"], beside.expected, only)
 
 
 def _ask(

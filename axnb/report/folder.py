@@ -30,14 +30,16 @@ def write_folder(
     """
     target = _stage(folder, environment or {})
     result.write(target, called=folder)
-    for name, render in VIEWS.items():
-        write_file(target / name, render(result), called=folder / name)
+    write_views(result, target, called=folder)
 
 
-def write_views(result: Result, folder: Path) -> None:
-    """Write each view of a result into its folder."""
+def write_views(result: Result, folder: Path, called: Path | None = None) -> None:
+    """Write each view of a result into its folder.
+
+    Raises AxnbError with the path, or with what the folder is `called`.
+    """
     for name, render in VIEWS.items():
-        write_file(folder / name, render(result))
+        write_file(folder / name, render(result), called=(called or folder) / name)
 
 
 def _stage(folder: Path, environment: Mapping[str, str]) -> Path:

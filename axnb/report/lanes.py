@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from axnb.case.case import ask
-from axnb.triaging import ACTIONS, ConversationTriage, Triage
+from axnb.triaging import ConversationTriage, Triage
 
 #: Conversations that are drawn, and marks of each: a longer one is drawn by its ends.
 MOST_LANES = 24
@@ -41,7 +41,7 @@ def lanes(session: duckdb.DuckDBPyConnection, triage: Triage) -> list[dict[str, 
 
 def urgent(triage: Triage) -> list[ConversationTriage]:
     """Conversations that need attention, the most urgent first; all if none does."""
-    ordered = sorted(triage.conversations, key=lambda c: ACTIONS.index(c.action))
+    ordered = triage.by_urgency()
     return [c for c in ordered if c.action != "nothing"] or ordered
 
 

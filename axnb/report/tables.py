@@ -1,4 +1,4 @@
-"""Triage as a table: CSV for a spreadsheet, Parquet for a program, a DataFrame for a notebook."""
+"""Triage as a table: CSV for a spreadsheet, Parquet for a program."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -15,9 +15,6 @@ from axnb.errors import AxnbError
 from axnb.result import write_file
 from axnb.text import cell
 from axnb.triaging import ConversationTriage, Triage
-
-if TYPE_CHECKING:
-    import pandas
 
 _SCHEMA = pa.schema(
     [
@@ -43,12 +40,6 @@ _SCHEMA = pa.schema(
 def table(triage: Triage) -> pa.Table:
     """One row a conversation, in the order of the triage."""
     return pa.Table.from_pylist([_row(c) for c in triage.conversations], schema=_SCHEMA)
-
-
-def frame(triage: Triage) -> pandas.DataFrame:
-    """The table as a DataFrame."""
-    result: pandas.DataFrame = table(triage).to_pandas()
-    return result
 
 
 def _row(c: ConversationTriage) -> dict[str, Any]:

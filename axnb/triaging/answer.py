@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -31,6 +32,24 @@ class Question:
     harnesses: tuple[Harness, ...] = ()
     #: What the user knows of conversations beside the log.
     expectations: tuple[Expectation, ...] = ()
+
+    @classmethod
+    def parse(
+        cls,
+        ax_version: str | None,
+        harnesses: Sequence[str],
+        expected: Sequence[str],
+        conversations: Sequence[str] = (),
+    ) -> Question:
+        """A question as a person types it, about the named conversations or all.
+
+        Raises UsageError for a harness or an expectation that cannot be meant.
+        """
+        return cls(
+            ax_version or None,
+            tuple(Harness.parse(text) for text in harnesses),
+            tuple(Expectation.parse(text, conversations) for text in expected),
+        )
 
 
 @dataclass(frozen=True)
@@ -153,6 +172,10 @@ class Triage:
     #: When the conversations that need attention were seen: ISO 8601 in UTC; None if unknown.
     first_seen: str | None = None
     last_seen: str | None = None
+
+    def by_urgency(self) -> list[ConversationTriage]:
+        """All conversations, the most urgent first."""
+        return sorted(self.conversations, key=lambda c: ACTIONS.index(c.action))
 
     def as_dict(self) -> dict[str, Any]:
         """The stable JSON, `axnb.triage/1`."""
