@@ -56,10 +56,21 @@ class Finding:
     step: int | None
     sentence: str
     witness: tuple[Witness, ...] = ()
+    #: Of a bucket: the prefix of a snapshot's keys, the key of an object.
+    snapshot: str | None = None
+    object: str | None = None
+    #: ATESPACE/NAME
+    actor: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """An entry of `findings`."""
-        keys = {"conversation_id": self.conversation_id, "step": self.step}
+        keys = {
+            "conversation_id": self.conversation_id,
+            "step": self.step,
+            "snapshot": self.snapshot,
+            "object": self.object,
+            "actor": self.actor,
+        }
         return {
             "id": self.id,
             "name": self.name,

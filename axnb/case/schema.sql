@@ -8,11 +8,11 @@ create table if not exists meta (
 -- A thing that was loaded: where it came from, what was read of it, and how that can be proved.
 create table if not exists sources (
     source varchar primary key,       -- short name, unique in the case
-    kind varchar not null,            -- eventlog, client or server-log
+    kind varchar not null,            -- eventlog, client, server-log, bucket or records
     locator varchar not null,         -- path or address; never a password
     step_column varchar,              -- the column that numbers the rows: seq or step
     variant varchar,                  -- a known relative of AX's log, such as checkpointd
-    read bigint not null,             -- rows or lines in the source
+    read bigint not null,             -- rows, lines, objects or records in the source
     parsed bigint not null,           -- of them in `events`, `client_outputs` or `server_events`
     rejected bigint not null,         -- rows in `rejects`, lines named in `notes` and `incomplete`;
                                       -- read = parsed + rejected, always
@@ -368,6 +368,235 @@ create table if not exists server_events (
     reason varchar                    -- a short class, such as 23505 or SQLITE_BUSY
 );
 
+-- A snapshot in a bucket: what its keys and its manifest say. Texts are strangers'.
+create table if not exists snapshots (
+    source varchar not null,
+    snapshot varchar not null,        -- the prefix of its keys, without a slash at its end
+    layout varchar not null,          -- shape of the keys: B0|B1, B2, B3 or B4|B5
+    generation varchar not null,      -- who wrote it, inferred; several with | where nothing tells
+    generation_why varchar not null,
+    doubts varchar[] not null,        -- what speaks against that, by short classes
+    name varchar not null,
+    location varchar not null,        -- what lies before the pattern of the layout
+    key_atespace varchar,             -- what the keys say of its owner …
+    key_actor varchar,                -- (an actor's id, up to B1)
+    key_actor_uid varchar,
+    key_tag_uid varchar,
+    manifest varchar not null,        -- read, missing or unreadable
+    manifest_reason varchar,          -- a short class, where it cannot be read
+    manifest_atespace varchar,        -- … and what the manifest says
+    manifest_actor varchar,
+    manifest_actor_uid varchar,
+    manifest_template varchar,        -- ATESPACE-OR-NAMESPACE/NAME
+    is_golden boolean,                -- NULL where neither tells
+    is_usual boolean not null,        -- has it a name that Substrate makes?
+    sandbox_class varchar,
+    content varchar not null,         -- full, data or unknown, as the manifest says
+    pause_image varchar,
+    files varchar[],                  -- names that the manifest lists; NULL without a list
+    data_files varchar[],
+    expected varchar[] not null,      -- files that it must have, and who says so:
+    expected_from varchar not null,   -- listed, rule or unknown
+    named_at timestamp,               -- UTC; the time in its name, where that holds one
+    newest timestamp,                 -- UTC; when its newest object was written, by the store's clock
+    objects bigint not null,
+    bytes bigint not null,            -- as stored
+    -- What its bodies say; NULL until they were read.
+    verified boolean not null,        -- were all of its objects read to their end?
+    taken_at timestamp,               -- UTC; from the head of checkpoint.img
+    runsc_version varchar
+);
+
+-- A runtime file that a manifest pins.
+create table if not exists snapshot_assets (
+    source varchar not null,
+    snapshot varchar not null,
+    name varchar not null,
+    url varchar not null,             -- without user, password, query and fragment
+    sha256 varchar,                   -- NULL where it is none
+    arch varchar
+);
+
+-- What is odd about a snapshot: in its manifest, or in its files' members.
+create table if not exists snapshot_remarks (
+    source varchar not null,
+    snapshot varchar not null,
+    object varchar not null,          -- the key of the object that it is about
+    kind varchar not null,            -- a short class, such as refused-name or setuid
+    detail varchar not null           -- a name in it, or nothing; never a value
+);
+
+-- An object of a bucket, a version of one, a delete marker, or an upload that was not ended.
+create table if not exists snapshot_objects (
+    source varchar not null,
+    key varchar not null,
+    version_id varchar,
+    snapshot varchar,                 -- NULL where it belongs to none
+    file varchar,                     -- the file that it restores to, as manifests write it
+    "role" varchar not null,          -- file, manifest, part, odd, upload; of no snapshot: asset,
+                                      -- unplaced, folder-mark, stranger
+    size bigint,
+    etag varchar,
+    modified timestamp,               -- UTC, by the store's clock
+    is_latest boolean not null,
+    is_delete_marker boolean not null,
+    storage_class varchar,
+    -- What its body says.
+    state varchar not null,           -- listed (not read), sound, damaged, unreadable or gone
+    reason varchar,                   -- a short class, where it is damaged or unreadable
+    sha256 varchar,                   -- our own, of the bytes as stored
+    encoding varchar,                 -- plain or sparse
+    frames bigint,
+    restored_size bigint,
+    restored_sha256 varchar,
+    remarks varchar[] not null        -- no-checksum, skippable-frame, ends-in-a-hole, other-content
+);
+
+-- An actor, as the control plane's export says.
+create table if not exists actors (
+    source varchar not null,
+    atespace varchar not null,
+    name varchar not null,            -- AX gives it the conversation's id
+    uid varchar,
+    version bigint,
+    shape varchar not null,           -- month of the generation whose fields the record uses
+    state varchar not null,
+    template varchar,                 -- ATESPACE-OR-NAMESPACE/NAME
+    template_uid varchar,
+    worker varchar,
+    node varchar,
+    crash varchar,
+    source_tag varchar,               -- ATESPACE/NAME of the tag that it was cloned from
+    created timestamp,
+    updated timestamp,
+    change varchar not null           -- between two exports: stable, changed, came, went, replaced, seen-once
+);
+
+create table if not exists templates (
+    source varchar not null,
+    space varchar not null,           -- its atespace or namespace
+    name varchar not null,
+    uid varchar,
+    shape varchar not null,
+    sandbox_class varchar,
+    sandbox_config varchar,
+    pause_image varchar,
+    location varchar,
+    on_pause varchar,
+    on_commit varchar,
+    from_data varchar,
+    phase varchar,
+    golden_actor varchar,
+    created timestamp,
+    change varchar not null
+);
+
+create table if not exists template_containers (
+    source varchar not null,
+    space varchar not null,
+    template varchar not null,
+    uid varchar,
+    container varchar not null,
+    image varchar not null,
+    digest varchar,                   -- sha256:… of the image: the version of the code
+    env_names varchar[] not null
+);
+
+create table if not exists tags (
+    source varchar not null,
+    atespace varchar not null,
+    name varchar not null,
+    uid varchar,
+    scope varchar,
+    change varchar not null
+);
+
+-- A runtime file that a template froze, or that a SandboxConfig stands for.
+create table if not exists record_assets (
+    source varchar not null,
+    kind varchar not null,            -- template or sandbox-config
+    owner varchar not null,           -- SPACE/NAME, or the name
+    sandbox_class varchar,
+    arch varchar,
+    name varchar not null,
+    url varchar not null,             -- without user, password and query
+    sha256 varchar
+);
+
+-- A snapshot that a record names.
+create table if not exists record_snapshots (
+    source varchar not null,
+    kind varchar not null,            -- of the record: actor, snapshot, tag or template
+    space varchar not null,           -- its atespace or namespace, its name and uid
+    name varchar not null,
+    uid varchar,
+    "role" varchar not null,          -- latest, in-progress, listed, local, golden, tagged, source or itself
+    bucket varchar,
+    snapshot varchar,                 -- the prefix, from its URI; NULL where only a name is known
+    snapshot_name varchar,
+    uri_reason varchar,               -- why its URI names no place, where it has one that does not
+    content varchar,
+    template varchar,
+    template_uid varchar,
+    generation bigint,
+    status varchar,                   -- pending or completed, where records say it
+    actor varchar,                    -- whose it is: ATESPACE/NAME, and the uid
+    actor_uid varchar,
+    actor_version bigint,             -- the actor's when it was begun
+    created timestamp,
+    change varchar not null
+);
+
+-- What is suspicious about an actor's record alone.
+create table if not exists record_remarks (
+    source varchar not null,
+    actor varchar not null,           -- ATESPACE/NAME
+    uid varchar,
+    kind varchar not null,            -- a short class
+    sentence varchar not null
+);
+
+-- Which kinds of records were exported, and how wholly.
+create table if not exists record_coverage (
+    source varchar not null,
+    kind varchar not null,
+    exports bigint not null,          -- that hold a whole list of this kind: 0, 1 or 2
+    spaces varchar[] not null,        -- atespaces or namespaces that all of them show
+    everywhere boolean not null       -- were they taken of all of these?
+);
+
+-- What a turn ran with, and what would run it now: a part of a context, by fingerprint.
+create table if not exists contexts (
+    source varchar not null,
+    conversation_id varchar not null,
+    turn bigint,                      -- NULL for what would run now
+    step bigint,
+    part varchar not null,            -- model, instructions, tools, config, harness, image or template
+    fingerprint varchar not null,     -- sha256 of its canonical JSON (docs/canonical-json.md)
+    shown varchar,                    -- a model's or an image's name; NULL of what may be private
+    how varchar not null              -- where that is known from: row, ax.yaml, template, record, rows
+);
+
+-- A secret that was found. Its value is nowhere in a case.
+create table if not exists secrets (
+    source varchar not null,
+    place varchar not null,           -- oci-env, tar-member, memory, file, asset-url, manifest,
+                                      -- harness-config or payload
+    snapshot varchar,
+    object varchar,                   -- key of the object
+    file varchar,
+    member varchar,                   -- of a tar; or the container of an environment
+    conversation_id varchar,
+    step bigint,
+    "row" bigint,
+    name varchar,                     -- of a variable, or the key that it stands under
+    kind varchar not null,            -- what it is, such as google-api-key
+    is_partial boolean not null,      -- masked in the middle: some of it is there
+    at_offset bigint,                 -- in the restored file, or in the row's text
+    length bigint not null,
+    digest varchar not null           -- keyed: tells equal ones apart from others, and no value
+);
+
 -- What was found to be wrong, with the smallest rows that prove it.
 create table if not exists findings (
     id varchar not null,              -- AX110
@@ -377,7 +606,10 @@ create table if not exists findings (
     conversation_id varchar,
     step bigint,
     sentence varchar not null,
-    witness struct(step bigint, digest varchar)[] not null
+    witness struct(step bigint, digest varchar)[] not null,
+    snapshot varchar,                 -- prefix of a snapshot's keys
+    object varchar,                   -- key of an object
+    actor varchar                     -- ATESPACE/NAME
 );
 
 -- When somebody had payloads shown. Loading a source again leaves these rows alone.

@@ -8,6 +8,7 @@ that entry away (`load_log` does), and then the checks run again.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 
 import duckdb
 
@@ -27,16 +28,15 @@ def keep_findings(session: duckdb.DuckDBPyConnection) -> None:
     session.execute("drop table found")
 
 
-def find(session: duckdb.DuckDBPyConnection, asked: str, *, witnesses: bool) -> None:
-    """Fill the temp table `found`: what is kept, and what the checks find that need a server.
+def find(session: duckdb.DuckDBPyConnection, asked: str, ready: Collection[str]) -> None:
+    """Fill the temp table `found`: what is kept, and what the checks find that need more.
 
-    `asked` is the server's name; `answers` (temp) holds what it does next. `witnesses`: are there
-    the tables of what stands beside a log?
+    `asked` is the server's name; `answers` (temp) holds what it does next. `ready`: of what checks
+    may need, that for which the tables are there.
     """
     kept = _fingerprint() in _meta(session, "findings")
     wanted = [c for c in checks() if c.needs or not kept]
-    if not witnesses:
-        wanted = [c for c in wanted if "witnesses" not in c.needs]
+    wanted = [c for c in wanted if set(c.needs) <= {"answers", *ready}]
     run_checks(session, wanted, {"asked": asked})
     if kept:
         run_sql(session, "case", "queries/take_kept_findings.sql")

@@ -2,10 +2,11 @@
 
 A check is a query over the tables of a case. Its header says what it is; the query returns
 (source, conversation_id, step, sentence, witness), where the witness is a list of
-(step, digest). `needs: answers` means that it also reads `answers`, what the asked server does
-next with each conversation; `needs: witnesses` that it holds a log against what stands beside it
-(client transcripts, server logs, expectations, other logs). Such a check runs at triage, all others
-when a source is loaded. `empty without: compared, rejects or oddities` means that it can find
+(step, digest); of buckets and records also (snapshot, object, actor). `needs: answers` means that
+it also reads `answers`, what the asked server does next with each conversation; `needs: witnesses`
+that it holds a log against what stands beside it (client transcripts, server logs, expectations,
+other logs); `needs: snapshots` that it reads what `axnb.mapping` made of a bucket and of records.
+Such a check runs at triage, all others when a source is loaded. `empty without: compared, rejects or oddities` means that it can find
 nothing unless `compared` has rows, and one of the others: to plan it takes longer than to look.
 """
 
@@ -58,7 +59,7 @@ def checks() -> tuple[Check, ...]:
 
 def catalogue() -> str:
     """All checks as a page of Markdown: `docs/findings.md`, derived from the headers."""
-    rooms = {1: "The log", 2: "Tool calls"}
+    rooms = {1: "The log", 2: "Tool calls", 3: "Snapshots", 5: "Contexts", 6: "Secrets"}
     lines = [
         "# Findings",
         "",
@@ -120,7 +121,8 @@ def run_checks(
     session.execute(
         "create or replace temp table found (id varchar, name varchar, severity varchar, "
         "source varchar, conversation_id varchar, step bigint, sentence varchar, "
-        "witness struct(step bigint, digest varchar)[])"
+        "witness struct(step bigint, digest varchar)[], "
+        "snapshot varchar, object varchar, actor varchar)"
     )
     is_filled = cache(partial(has_rows, session))
     for check in wanted:
@@ -130,7 +132,7 @@ def run_checks(
         used = {name: value for name, value in (values or {}).items() if f"${name}" in check.sql}
         (statement,) = statements(
             session,
-            "insert into found select $id, $name, $severity, source, conversation_id, step, "
-            f"sentence, witness from ({check.sql})",
+            "insert into found by name "
+            f"select $id as id, $name as name, $severity as severity, * from ({check.sql})",
         )
         session.execute(statement, {**header, **used})

@@ -162,7 +162,8 @@ class Look:
         }
         run_sql(self._session, "checks", "views/answers.sql", values)
         self._has_witnesses = prepare(self._session, expectations, self._ids or ())
-        find(self._session, target.generation.label, witnesses=self._has_witnesses)
+        ready = ["witnesses"] if self._has_witnesses else []
+        find(self._session, target.generation.label, ready)
         found = ask(self._session, "findings")
         key = digest_key(self._session) if found else b""
         return tuple(_finding(record, key) for record in found)
