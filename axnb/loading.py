@@ -14,9 +14,12 @@ from axnb.case.case import Case, ask
 from axnb.case.comparing import compare
 from axnb.checks.kept import keep_findings
 from axnb.errors import SourceError, UsageError
+from axnb.evidence.buckets import BucketLocator
 from axnb.evidence.load import LoadOptions, load_log
 from axnb.evidence.locators import Located, locate
 from axnb.evidence.oddities import look_again
+from axnb.evidence.records import load_records
+from axnb.evidence.snapshots import load_snapshots
 from axnb.evidence.witnesses import CLIENT, SERVER_LOG, load_witness
 from axnb.settings import DSN_VARIABLE
 
@@ -120,6 +123,36 @@ def load_witnesses(
             load_witness(case, Path(path), witness)
         except SourceError as err:
             errors.append((err, str(path)))
+    return Loaded((), *_skipped(errors))
+
+
+def load_state(
+    case: Case,
+    snapshots: Sequence[str] = (),
+    records: Sequence[Path | str] = (),
+    *,
+    verify: bool = False,
+    everywhere: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Loaded:
+    """Load buckets of snapshots and exports of the control plane.
+
+    One that cannot be read does not hide the others. `verify` reads every object of a snapshot to
+    its end; `everywhere` says that the exports were taken of all atespaces. Raises UsageError for
+    what cannot be meant.
+    """
+    located = [BucketLocator.parse(text, case.settings.environment) for text in snapshots]
+    errors: list[tuple[SourceError, str]] = []
+    if records:
+        try:
+            load_records(case, [Path(path) for path in records], everywhere=everywhere)
+        except SourceError as err:
+            errors.append((err, str(records[0])))
+    for locator in located:
+        try:
+            load_snapshots(case, locator, verify=verify, progress=progress)
+        except SourceError as err:
+            errors.append((err, str(locator)))
     return Loaded((), *_skipped(errors))
 
 

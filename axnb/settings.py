@@ -8,6 +8,9 @@ statement_timeout = 600           # seconds, for one PostgreSQL query
 operation_id = "$.idempotency_key"   # where a call's arguments hold its operation id
 consequential = true                 # does a call change something outside? default true
 
+[target]                             # where snapshots are to be restored: axnb/settings_target.py
+layout = "B3b"
+
 AXNB_SCRATCH in the environment goes before `scratch`.
 """
 
@@ -22,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from axnb.errors import UsageError
+from axnb.settings_target import TargetSettings, read_target
 from axnb.text import is_path
 
 FILE_NAME = "axnb.toml"
@@ -59,6 +63,8 @@ class Settings:
     scratch: Path | None = None
     statement_timeout: int = 600
     tools: Mapping[str, Tool] = field(default_factory=dict)
+    #: Where snapshots are to be restored; None where nobody described it.
+    target: TargetSettings | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
     @property
@@ -100,7 +106,7 @@ class Settings:
 
 
 def _settings(document: dict[str, Any], file: Path) -> Settings:
-    known = {"memory_limit", "scratch", "statement_timeout", "tools"}
+    known = {"memory_limit", "scratch", "statement_timeout", "target", "tools"}
     if unknown := sorted(document.keys() - known):
         raise UsageError(f"{file} has a key that axnb does not know: {unknown[0]}.")
     defaults = Settings()
@@ -121,6 +127,7 @@ def _settings(document: dict[str, Any], file: Path) -> Settings:
         scratch=Path(scratch) if scratch else None,
         statement_timeout=timeout,
         tools={name: _tool(name, value, file) for name, value in tools.items()},
+        target=read_target(document["target"], file) if "target" in document else None,
     )
 
 

@@ -16,11 +16,12 @@ PACKAGE = ROOT / "axnb"
 
 #: Rooms from the ground up: a room may use its own floor and those below.
 FLOORS = (
-    ("errors", "settings", "text"),
+    ("errors", "settings", "settings_target", "text"),
     ("ax", "substrate"),
     ("case",),
     ("evidence",),
     ("checks", "result"),
+    ("mapping",),
     ("triaging", "loading"),
     ("plans",),
     ("runtimes",),

@@ -313,7 +313,8 @@ def _interrupts() -> Iterator[None]:
 
 def _fill(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the tables of a new case."""
-    run_sql(connection, "case", "schema.sql")
+    for name in ("schema", "links"):
+        run_sql(connection, "case", f"{name}.sql")
     connection.execute("insert into meta values ('schema', ?)", [SCHEMA_VERSION])
 
 

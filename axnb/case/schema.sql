@@ -401,10 +401,19 @@ create table if not exists snapshots (
     newest timestamp,                 -- UTC; when its newest object was written, by the store's clock
     objects bigint not null,
     bytes bigint not null,            -- as stored
+    has_sparse boolean,               -- is an object in the sparse form? NULL where nobody looked
     -- What its bodies say; NULL until they were read.
     verified boolean not null,        -- were all of its objects read to their end?
     taken_at timestamp,               -- UTC; from the head of checkpoint.img
     runsc_version varchar
+);
+
+-- What of a bucket was read.
+create table if not exists bucket_scopes (
+    source varchar not null,
+    bucket varchar,                   -- its name; NULL of a folder, which may hold what any held
+    prefix varchar not null,          -- that was listed; empty for all
+    has_times boolean not null        -- are the times of objects the store's own?
 );
 
 -- A runtime file that a manifest pins.
@@ -563,6 +572,15 @@ create table if not exists record_coverage (
     exports bigint not null,          -- that hold a whole list of this kind: 0, 1 or 2
     spaces varchar[] not null,        -- atespaces or namespaces that all of them show
     everywhere boolean not null       -- were they taken of all of these?
+);
+
+-- What stands beside it in an export that names no place: which records a source holds twice.
+create table if not exists record_duplicates (
+    source varchar not null,
+    kind varchar not null,
+    what varchar not null,            -- equal, different or namesake
+    space varchar not null,
+    name varchar not null
 );
 
 -- What a turn ran with, and what would run it now: a part of a context, by fingerprint.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import click
 
 from axnb import __version__
-from axnb.cli import cases, findings, logs, notebooks, results
+from axnb.cli import cases, findings, logs, maps, notebooks, results
 from axnb.cli.group import Group
 
 
@@ -26,6 +26,7 @@ def main() -> None:
 for _verb in (
     logs.triage,
     logs.show,
+    maps.map_state,
     cases.load,
     cases.sql,
     findings.explain,

@@ -7,29 +7,38 @@ from pathlib import Path
 
 import click
 
-from axnb.cli.loading import load_sources, open_case
-from axnb.cli.options import case_option, source_options
+from axnb.cli.loading import load_sources, load_state, open_case
+from axnb.cli.options import case_option, source_options, state_options
 from axnb.errors import UsageError
 from axnb.text import safe
 
 
 @click.command()
 @source_options
+@state_options
 def load(
     sources: tuple[str, ...],
     case_path: Path | None,
     settings: Path | None,
     live: bool,
     wal: str | None,
+    snapshots: tuple[str, ...],
+    records: tuple[Path, ...],
+    everywhere: bool,
+    verify: bool,
 ) -> int:
-    """Load logs into a case file."""
+    """Load logs, buckets and records into a case file."""
     from axnb.case.case import ask
     from axnb.evidence.load import LoadOptions
+    from axnb.loading import Loaded
 
     if case_path is None:
         raise UsageError("say where to keep it: --case FILE.duckdb.")
     with open_case(case_path, settings) as case:
-        loaded = load_sources(case, sources, LoadOptions(live=live, wal=wal), may_reuse=False)
+        loaded = Loaded()
+        if sources or not (snapshots or records):
+            loaded = load_sources(case, sources, LoadOptions(live=live, wal=wal), may_reuse=False)
+        loaded = load_state(case, loaded, snapshots, records, everywhere=everywhere, verify=verify)
         with case.reading() as session:
             found = ask(session, "sources")
     for source in found:

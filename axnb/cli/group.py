@@ -50,3 +50,12 @@ class Group(click.Group):
 def say(text: str) -> None:
     """Tell a person what is no answer: on stderr, with nothing in it that moves a cursor."""
     click.echo(safe(text), err=True)
+
+
+def is_coloured() -> bool:
+    """Does stdout want colour?"""
+    return (
+        sys.stdout.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM", "dumb") != "dumb"
+    )

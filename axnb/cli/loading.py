@@ -51,6 +51,27 @@ def load_beside(
     return replace(loaded, skipped=(*loaded.skipped, *beside.skipped))
 
 
+def load_state(
+    case: Case,
+    loaded: Loaded,
+    snapshots: Sequence[str],
+    records: Sequence[Path],
+    *,
+    everywhere: bool,
+    verify: bool,
+) -> Loaded:
+    """Load buckets and records."""
+    if not snapshots and not records:
+        return loaded
+    from axnb import loading
+
+    found = loading.load_state(
+        case, snapshots, records, verify=verify, everywhere=everywhere, progress=_sentences()
+    )
+    _told(found)
+    return replace(loaded, skipped=(*loaded.skipped, *found.skipped))
+
+
 def _told(loaded: Loaded) -> Loaded:
     for sentence in loaded.told:
         say(f"axnb: {sentence}")
@@ -58,19 +79,25 @@ def _told(loaded: Loaded) -> Loaded:
 
 
 def _progress() -> Callable[[int], None] | None:
-    """Rows read so far, on one line of stderr, if a person is looking."""
+    """Rows read so far."""
+    show = _sentences()
+    return None if show is None else lambda rows: show(f"read {rows:,} rows")
+
+
+def _sentences() -> Callable[[str], None] | None:
+    """How far it is, on one line of stderr, if a person is looking."""
     if not sys.stderr.isatty():
         return None
     from time import monotonic
 
     started = shown = monotonic()
 
-    def show(rows: int) -> None:
+    def show(sentence: str) -> None:
         nonlocal shown
         now = monotonic()
         if now - started > 1 and now - shown > 0.2:
             shown = now
-            click.echo(f"\rread {rows:,} rows", err=True, nl=False)
+            click.echo(f"\r{sentence:<60}", err=True, nl=False)
 
     return show
 

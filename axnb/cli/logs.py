@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
 import click
 
-from axnb.cli.group import say
+from axnb.cli.group import is_coloured, say
 from axnb.cli.loading import ask_case, load_beside, load_sources, open_case
 from axnb.cli.options import ask_options, case_option, settings_option, source_options
 
@@ -82,17 +80,11 @@ def triage(
     elif as_plan:
         click.echo(script, nl=False)
     else:
-        text = render_triage(answer, everything=everything, colour=_colour(), case_path=case_path)
+        text = render_triage(
+            answer, everything=everything, colour=is_coloured(), case_path=case_path
+        )
         click.echo(text)
     return EXIT_CODES[answer.verdict]
-
-
-def _colour() -> bool:
-    return (
-        sys.stdout.isatty()
-        and not os.environ.get("NO_COLOR")
-        and os.environ.get("TERM", "dumb") != "dumb"
-    )
 
 
 @click.command()

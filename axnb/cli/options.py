@@ -38,6 +38,25 @@ source_options = _options(
         help="SQLite: how to read a -wal that does not fit the database.",
     ),
 )
+state_options = _options(
+    click.option(
+        "--snapshots",
+        multiple=True,
+        metavar="URL",
+        help="A bucket of snapshots: s3://BUCKET/PREFIX, gs://… or file:///FOLDER.",
+    ),
+    click.option(
+        "--records",
+        multiple=True,
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="What kubectl (ate) get … -o json printed; twice is better than once.",
+    ),
+    click.option(
+        "--all-atespaces", "everywhere", is_flag=True, help="The records were taken with -A."
+    ),
+    click.option("--verify", is_flag=True, help="Read every object of a snapshot to its end."),
+)
 ask_options = _options(
     click.option("--ax-version", metavar="VERSION", help="Ask as this AX: G8, v0.2.3, …"),
     click.option(

@@ -75,7 +75,7 @@ def notes(findings: Iterable[Finding]) -> list[str]:
 
 
 def _count(found: Sequence[Finding]) -> str:
-    """`3 in 2 conversations`, `2 conversations`, or `1` where it is about the whole source."""
+    """`3 in 2 conversations`, `2 conversations`, or `1` where it is about none."""
     keys = {(f.source, f.conversation_id) for f in found if f.conversation_id is not None}
     if not keys:
         return f"{len(found):,}"
@@ -87,5 +87,7 @@ def _finding(finding: Finding) -> str:
     """`c1 step 4: the sentence`."""
     place = [] if finding.conversation_id is None else [name(finding.conversation_id, 20)]
     place += [] if finding.step is None else [f"step {finding.step}"]
+    if not place and (held := finding.object or finding.snapshot or finding.actor):
+        place = [name(held, 44)]
     sentence = safe(finding.sentence)
     return f"{' '.join(place)}: {sentence}" if place else sentence

@@ -10,7 +10,7 @@ from axnb.report.commands import PLANNED, Command, Commands, explain, next_lines
 from axnb.report.groups import TITLES, reason, standing, told_of
 from axnb.report.reach import about_source, asked, sentences
 from axnb.report.words import SEVERITIES
-from axnb.result import SIGNS
+from axnb.result import SIGNS, Verdict
 from axnb.text import columns, count, cut, cut_middle, pad, safe, wrap
 from axnb.triaging import ACTIONS, ConversationTriage, Triage, UnresolvedCall
 
@@ -56,11 +56,11 @@ def _heads(triage: Triage) -> list[str]:
         about = about_source(source, conversations)
         if columns("   ".join(about)) < WIDTH - width:
             about = ["   ".join(about)]
-        lines += _beside(name, [*about, *source.notes], width)
-    return [*lines, *_beside("asked as", [asked(triage)], width)]
+        lines += beside(name, [*about, *source.notes], width)
+    return [*lines, *beside("asked as", [asked(triage)], width)]
 
 
-def _beside(name: str, sentences: Sequence[str], width: int) -> list[str]:
+def beside(name: str, sentences: Sequence[str], width: int) -> list[str]:
     """Sentences in a column of their own, the name before the first line."""
     first, *rest = [line for s in sentences for line in wrap(safe(s), WIDTH - width - 1)]
     return [f"{pad(name, width)} {first}", *(f"{'':<{width}} {line}" for line in rest)]
@@ -69,9 +69,14 @@ def _beside(name: str, sentences: Sequence[str], width: int) -> list[str]:
 # --- the verdict, and how far it reaches ---------------------------------------------------------
 
 
+def verdict_word(verdict: Verdict, colour: bool) -> tuple[str, str]:
+    """A verdict as it is shown, and the same without colour."""
+    word = f"{SIGNS[verdict]} {verdict.upper()}"
+    return (f"\x1b[{_COLOURS[verdict]};1m{word}\x1b[0m" if colour else word), word
+
+
 def _verdict(triage: Triage, colour: bool) -> list[str]:
-    word = f"{SIGNS[triage.verdict]} {triage.verdict.upper()}"
-    shown = f"\x1b[{_COLOURS[triage.verdict]};1m{word}\x1b[0m" if colour else word
+    shown, word = verdict_word(triage.verdict, colour)
     told = sentences(triage)
     lines = [line for sentence in told for line in wrap(safe(sentence), WIDTH - 16)]
     first = f"{shown}{' ' * (16 - len(word))}{lines[0]}"

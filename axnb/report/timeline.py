@@ -11,8 +11,8 @@ import duckdb
 
 from axnb.case.case import ask
 from axnb.checks.kept import digest_key
+from axnb.checks.told import keyed
 from axnb.triaging import ConversationTriage, Triage
-from axnb.triaging.look import keyed
 
 #: A conversation of more rows is shown by its beginning, its end, and what is wrong between.
 MOST_ROWS = 200

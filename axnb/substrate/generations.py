@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import date
 
 from axnb.substrate.layouts import Place
 from axnb.substrate.manifest import Content, Manifest
+
+#: Since this day builds write manifests (#261).
+MANIFESTS = date(2026, 6, 17)
 
 #: From the oldest on. A label of two or more, joined by `|`, is what cannot be told apart.
 GENERATIONS = ("B0", "B1a", "B1b", "B2", "B3a", "B3b", "B3c", "B4", "B5")
@@ -58,7 +62,7 @@ def infer(
     if place is None:
         return _by_manifest(manifest)
     if place.layout == "B0|B1":
-        return _b0_b1(manifest, seen)
+        return _b0_b1(place, manifest, seen)
     if place.layout == "B2":
         return _b2(manifest)
     if place.layout == "B3":
@@ -66,10 +70,12 @@ def infer(
     return _b4_b5(manifest)
 
 
-def _b0_b1(manifest: Manifest | None, seen: Encodings) -> Inferred:
+def _b0_b1(place: Place, manifest: Manifest | None, seen: Encodings) -> Inferred:
     if manifest is None:
         if seen.has_sparse:
             return Inferred("B1b", "keys of B0 and B1, sparse objects; the manifest is missing")
+        if place.time is not None and place.time.date() < MANIFESTS:
+            return Inferred("B0", "keys of B0 and B1, named before there were manifests")
         if seen.has_plain:
             return Inferred("B0|B1a", "keys of B0 and B1, plain objects, no manifest")
         return Inferred("B0|B1a|B1b", "keys of B0 and B1, no manifest")

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 
+from axnb.substrate.generations import MANIFESTS
 from axnb.substrate.restore_facts import Decision, SnapshotFacts, Target, content_of
 
 #: When Substrate's reader changed; a build of that very day may be either.
-MANIFEST = date(2026, 6, 17)  # #261: a manifest is needed
+MANIFEST = MANIFESTS  # #261: a manifest is needed
 LISTS = date(2026, 6, 25)  # it lists the files, and these may be sparse
 CRASHES = date(2026, 7, 8)  # #353: a lost object crashes the actor
 URIS = date(2026, 8, 8)  # #784: the URI ends in snapshots/ATESPACE/UUID
@@ -24,6 +25,9 @@ ROOTFS = date(2026, 8, 17)  # #846: a micro-VM's root is in rootfs-upper.tar
 OWNED = date(2026, 9, 2)  # #1417: the URI names the owner; about that day
 #: Until here a missing object may still be a plain error, as it was in June.
 _SURE_CRASHES = date(2026, 8, 6)
+
+#: Days on which a reader changed what it does.
+CHANGES = (MANIFEST, LISTS, CRASHES, _SURE_CRASHES, URIS, PAUSE_IMAGE, ROOTFS, OWNED)
 
 #: The first day of each layout.
 LAYOUTS = {
@@ -143,10 +147,11 @@ def _pause_image(facts: SnapshotFacts, target: Target) -> Decision | None:
 def _file_list(facts: SnapshotFacts, target: Target) -> Decision | None:
     if facts.listed or target.built < LISTS:
         return None
-    if facts.sandbox_class == "microvm" and facts.content == "data" and facts.manifest == "read":
+    is_empty = facts.content == "data" and not facts.present
+    if facts.sandbox_class == "microvm" and is_empty and facts.manifest == "read":
         # An empty list is not written: a template with no durable directory.
         return None
-    if facts.content == "data" and facts.layout not in ("B1a", "B1b", "B2"):
+    if is_empty and facts.layout not in ("B1a", "B1b", "B2"):
         return _unknown("its manifest lists no files: it holds no data, or it lost its list")
     return _refused("its manifest lists no files, so this build fetches none", "Unknown")
 
@@ -168,6 +173,12 @@ def _damaged(facts: SnapshotFacts, _: Target) -> Decision | None:
 def _not_verified(facts: SnapshotFacts, _: Target) -> Decision | None:
     if not facts.verified:
         return _unknown("its objects were not decoded, so nobody knows whether they are whole")
+    return None
+
+
+def _suspect(facts: SnapshotFacts, _: Target) -> Decision | None:
+    if set(facts.suspect) & set(facts.files):
+        return _unknown("an object may not be what was written: its file ends in a hole")
     return None
 
 
@@ -214,6 +225,14 @@ def _assets(facts: SnapshotFacts, target: Target) -> Decision | None:
     if not facts.assets or not set(facts.assets) <= target.assets:
         because = "the runtime that its manifest pins cannot be fetched, or is not what it was"
         return _lost(because, target, "FAILED_GET_EXTERNAL_OBJECT")
+    return None
+
+
+def _known_pause_image(facts: SnapshotFacts, target: Target) -> Decision | None:
+    if not facts.pause_image or target.pause_images is None or target.built > OWNED:
+        return None
+    if facts.pause_image not in target.pause_images:
+        return _unknown("nobody told whether its pause image can be pulled")
     return None
 
 
@@ -301,11 +320,13 @@ RULES = (
     Rule("missing-object", f"#353; {_RUN}", _missing),
     Rule("damaged-object", f"#604; {_RUN}: most fail, some restore wrong content", _damaged),
     Rule("not-verified", "#604: there are no checksums of files", _not_verified),
+    Rule("suspect-object", "gVisor's images and tars have no holes", _suspect),
     Rule("scope", "#810", _contradiction),
     Rule("rootfs", "#846", _rootfs),
     Rule("sandbox-class", "scheduler: only pools of the class", _sandbox_class),
     Rule("architecture", "assets are projected to one GOARCH", _arch),
     Rule("assets", f"#253, #261; {_RUN}", _assets),
+    Rule("pause-image-pull", "#848: the root container is the manifest's", _known_pause_image),
     Rule(
         "frozen-runtime",
         "September: the request carries the template's assets; #587",

@@ -22,6 +22,7 @@ class SnapshotFacts:
     listed         file names of the manifest without `.zstd`; None where it has no such list
     present        file names, without `.zstd`, whose objects are there
     damaged        those that a strict reader does not decode, or that are not what they are called
+    suspect        those that decode, and may not be what was written
     verified       were all objects decoded to their end?
     sparse         is one of them in the sparse form?
     content        `full`, `rootfs` or `data` as a manifest or a record says; "" if none does
@@ -40,6 +41,7 @@ class SnapshotFacts:
     listed: tuple[str, ...] | None = None
     present: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
+    suspect: tuple[str, ...] = ()
     verified: bool = False
     sparse: bool = False
     data_files: tuple[str, ...] = ()
@@ -66,6 +68,7 @@ class Target:
     sandbox_classes  classes that its worker pools run
     assets           sha256 of runtime files that can still be fetched and are what they should be
     arches           architectures of its nodes
+    pause_images     pause images that can be pulled
     templates        its templates: uid by name, such as `ax/agent`
     template_assets  sha256 of the runtime that the actor's template froze (September and later)
     golden           content of the template's golden snapshot; "" if there is none
@@ -77,6 +80,7 @@ class Target:
     sandbox_classes: frozenset[str] | None = None
     assets: frozenset[str] | None = None
     arches: frozenset[str] | None = None
+    pause_images: frozenset[str] | None = None
     templates: Mapping[str, str] | None = None
     template_assets: frozenset[str] | None = None
     golden: str | None = None

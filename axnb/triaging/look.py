@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import hmac
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -17,7 +16,8 @@ from axnb.ax.behaviour import History, Next, Target
 from axnb.ax.versions import G5_OR_G5B, Generation
 from axnb.case.case import ask, has_rows, run_sql
 from axnb.checks.kept import digest_key, find
-from axnb.result import Finding, Witness
+from axnb.checks.told import told_finding
+from axnb.result import Finding
 from axnb.triaging.answer import SourceTriage, UnresolvedCall
 from axnb.triaging.witnesses import Expectation, not_compared, prepare
 
@@ -166,7 +166,7 @@ class Look:
         find(self._session, target.generation.label, ready)
         found = ask(self._session, "findings")
         key = digest_key(self._session) if found else b""
-        return tuple(_finding(record, key) for record in found)
+        return tuple(told_finding(record, key) for record in found)
 
     def not_compared(self) -> list[str]:
         """Which rows of two logs could not be held against each other; call it after `findings`."""
@@ -212,18 +212,3 @@ def _ordered(generations: Sequence[str]) -> tuple[str, ...]:
     if names & {"G5", "G5b"}:
         names.discard(G5_OR_G5B)
     return tuple(sorted(names, key=versions.order))
-
-
-def _finding(record: Mapping[str, Any], key: bytes) -> Finding:
-    witness = (w for w in record["witness"] if w is not None)
-    return Finding(
-        **{
-            **record,
-            "witness": tuple(Witness(w["step"], keyed(w["digest"], key)) for w in witness),
-        }
-    )
-
-
-def keyed(digest: str | None, key: bytes) -> str | None:
-    """A digest that tells nothing to who has not the key; `digest` is hex."""
-    return None if digest is None else hmac.new(key, digest.encode(), "sha256").hexdigest()

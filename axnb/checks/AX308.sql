@@ -1,0 +1,19 @@
+-- id: AX308
+-- name: unsupported-version
+-- severity: error
+-- needs: snapshots
+-- empty without: snapshots
+--
+-- An object is in a version of the sparse format that builds do not read: all of them support version
+-- 2 alone, and say so.
+select
+    m.source,
+    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    null::bigint as step,
+    format('{} is in a version of the sparse format that no build reads.', short(o.file)) as sentence,
+    [witness_row(null, unhex(o.sha256))] as witness,
+    m.snapshot,
+    o.key as object,
+    null as actor
+from mapped m join snapshot_objects o on o.source = m.source and o.snapshot = m.snapshot
+where o.state = 'damaged' and o.reason = 'version' and o.is_latest

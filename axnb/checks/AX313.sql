@@ -1,0 +1,26 @@
+-- id: AX313
+-- name: log-without-snapshot
+-- severity: warning
+-- needs: snapshots
+-- empty without: snapshots
+--
+-- The log holds turns of the conversation, and the bucket no snapshot of its actor, nor a record a
+-- newer one elsewhere. Every turn on Substrate ends with a suspension, which writes one: it was
+-- deleted, never written (AX only warns of a suspension that fails), or lies in another bucket. The
+-- next request starts from the template's golden snapshot and knows nothing of the conversation.
+select
+    c.source,
+    c.conversation_id,
+    null::bigint as step,
+    'the bucket holds no snapshot of it.' as sentence,
+    [] as witness,
+    null as snapshot,
+    null as object,
+    null as actor
+from conversations c
+join relations r using (source, conversation_id)
+where r.relation = 'none' and c.turns > 0
+    and exists (select * from mapped m where m.conversation_id is not null)
+    and c.conversation_id not in (select conversation_id from mapped where conversation_id is not null)
+    -- A pause snapshot lies on a node, and is none of a bucket's.
+    and c.conversation_id not in (select name from known_actors where state in ('PAUSED', 'RUNNING', 'RESUMING', 'PAUSING', 'SUSPENDING'))

@@ -1,0 +1,24 @@
+-- id: AX333
+-- name: leftover-upload
+-- severity: warning
+-- needs: snapshots
+-- empty without: snapshot_objects
+--
+-- Parts of an upload that did not end are still in the bucket: pieces that Substrate puts together and
+-- removes (since 2026-08-21), or a multipart upload that was neither completed nor aborted. They take up
+-- room, and may hold secrets; a listing of objects does not show the latter.
+select
+    o.source,
+    null as conversation_id,
+    null::bigint as step,
+    case when count(*) filter (o."role" = 'upload') > 0
+        then format('{} of it {} begun and never ended.', count(*), case count(*) when 1 then 'upload was' else 'uploads were' end)
+        else format('{} of an upload {} left.', count(*), case count(*) when 1 then 'part is' else 'parts are' end)
+    end as sentence,
+    [] as witness,
+    o.snapshot,
+    min(o.key) as object,
+    null as actor
+from snapshot_objects o
+where o."role" in ('part', 'upload')
+group by o.source, o.snapshot, regexp_replace(o.key, '\.part-[0-9a-f]{16}-[0-9]+$', ''), o."role"

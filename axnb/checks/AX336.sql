@@ -1,0 +1,27 @@
+-- id: AX336
+-- name: unsafe-member
+-- severity: warning
+-- needs: snapshots
+-- empty without: snapshots
+--
+-- A file of the snapshot has members that should not be restored blindly: with setuid or setgid, a
+-- device, a link or a name that leads out of the tree. An agent wrote them, and a restore runs as root
+-- on a node.
+select
+    m.source,
+    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    null::bigint as step,
+    format('{} of {} {} ({}), such as {}.', r.members, short(r.file), case r.members when 1 then 'member is unsafe' else 'members are unsafe' end,
+        r.kind, r.first) as sentence,
+    [] as witness,
+    m.snapshot,
+    r.object as object,
+    null as actor
+from mapped m join (
+    select source, snapshot, object, kind, count(*) as members, regexp_extract(object, '([^/]+)\.zstd$', 1) as file,
+        short(min(detail)) as first
+    from snapshot_remarks
+    where kind in ('absolute', 'leaves-tree', 'link-leaves-tree', 'setuid', 'setgid', 'device', 'fifo', 'control-character', 'unknown-type')
+    group by all
+) r on r.source = m.source and r.snapshot = m.snapshot
+where true

@@ -1,0 +1,27 @@
+-- id: AX337
+-- name: contradictory-manifest
+-- severity: warning
+-- needs: snapshots
+-- empty without: snapshots
+--
+-- The manifest contradicts itself or its time: it says data and lists memory or the other way round, or
+-- lacks what builds of its time write. Which of the two is true it does not tell, so nobody should rely
+-- on either.
+select
+    m.source,
+    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    null::bigint as step,
+    format('its manifest is not consistent: {}.', case r.kind
+        when 'scope-and-files' then 'its scope and its files contradict each other'
+        when 'no-rootfs' then 'a full snapshot of a micro-VM has no rootfs-upper.tar'
+        when 'unknown-scope' then 'its scope is none that is known'
+        when 'unknown-class' then 'its sandbox class is none that is known'
+        when 'case-of-key' then 'a key differs from a known one by its case alone'
+        when 'asset-without-digest' then 'a runtime file has no digest'
+        else r.kind end) as sentence,
+    [] as witness,
+    m.snapshot,
+    r.object as object,
+    null as actor
+from mapped m join snapshot_remarks r using (source, snapshot)
+where r.kind in ('scope-and-files', 'no-rootfs', 'unknown-scope', 'unknown-class', 'case-of-key', 'asset-without-digest')

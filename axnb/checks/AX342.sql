@@ -1,0 +1,21 @@
+-- id: AX342
+-- name: lost-file-list
+-- severity: error
+-- needs: snapshots
+-- empty without: snapshots
+--
+-- The manifest lists no files, and objects of the snapshot are there. Since 2026-06-25 builds fetch what
+-- is listed and nothing else, without an error: the restore then fails for want of the files, or starts
+-- with none of them. A manifest of 2026-06-17 to 24 is as it was written, and restores on builds of those
+-- days alone; of any other day somebody changed it.
+select
+    m.source,
+    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    null::bigint as step,
+    format('its manifest lists none of its {} files, so builds of its time fetch none.', len(m.present)) as sentence,
+    [] as witness,
+    m.snapshot,
+    m.snapshot || '/manifest.json' as object,
+    null as actor
+from mapped m
+where m.manifest = 'read' and m.files is null and len(m.present) > 0 and m.generation not in ('B1a', 'B0|B1a')
