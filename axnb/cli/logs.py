@@ -7,12 +7,19 @@ from pathlib import Path
 import click
 
 from axnb.cli.group import is_coloured, say
-from axnb.cli.loading import ask_case, load_beside, load_sources, open_case
-from axnb.cli.options import ask_options, case_option, settings_option, source_options
+from axnb.cli.loading import ask_case, load_beside, load_sources, load_state, open_case
+from axnb.cli.options import (
+    ask_options,
+    case_option,
+    settings_option,
+    source_options,
+    state_options,
+)
 
 
 @click.command()
 @source_options
+@state_options
 @ask_options
 @click.option("--conversation", "conversations", multiple=True, metavar="ID", help="Only this one.")
 @click.option("--json", "as_json", is_flag=True, help="Write axnb.triage/1.")
@@ -31,6 +38,10 @@ def triage(
     settings: Path | None,
     live: bool,
     wal: str | None,
+    snapshots: tuple[str, ...],
+    records: tuple[Path, ...],
+    everywhere: bool,
+    verify: bool,
     ax_version: str | None,
     harnesses: tuple[str, ...],
     clients: tuple[Path, ...],
@@ -66,6 +77,7 @@ def triage(
         options = LoadOptions(conversation=only, live=live, wal=wal)
         loaded = load_sources(case, sources, options)
         loaded = load_beside(case, loaded, clients, server_logs)
+        loaded = load_state(case, loaded, snapshots, records, everywhere=everywhere, verify=verify)
         answer = ask_case(case, ax_version, harnesses, loaded, conversations, expected)
         script = plan(case, answer, ready=conversations).text if as_plan else ""
         if out is not None:

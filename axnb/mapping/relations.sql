@@ -4,8 +4,9 @@
 -- clocks of a log and of a node may differ by some more.
 create or replace temp table relations as
 select c.source, c.conversation_id,
-    m.source as bucket_source, m.snapshot, m.moment, t.last_seen,
+    m.source as bucket_source, m.snapshot, g.snapshot as named_snapshot, m.moment, t.last_seen,
     case
+        when g.snapshot is not null then 'gone'
         when m.snapshot is null then 'none'
         when m.moment is null or t.last_seen is null then 'unknown'
         when t.last_seen > m.moment + interval 1 minute then 'log-ahead'
@@ -19,4 +20,11 @@ left join (
     where conversation_id is not null and (is_current or is_newest or siblings = 1)
     order by conversation_id, is_current desc, is_newest desc, moment desc nulls last
 ) m using (conversation_id)
+left join (
+    -- The record names one that the bucket does not hold.
+    select name, arg_min(snapshot, space <> 'ax') as snapshot
+    from named
+    where kind = 'actor' and "role" = 'latest' and prefix is null and snapshot is not null
+    group by name
+) g on g.name = c.conversation_id
 left join log_times t on t.source = c.source and t.conversation_id = c.conversation_id;

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from axnb.report.words import release
 from axnb.text import columns, safe
-from axnb.triaging import ACTIONS, Triage
+from axnb.triaging import ACTIONS, SourceTriage, Triage
 
 #: Actions for which a plan has something to say.
 PLANNED = frozenset(ACTIONS) - {"decide", "nothing"}
@@ -57,10 +57,9 @@ class Commands:
         None as for `show`, and where the names do not say which sources were meant: two have one
         name, or one could not be read.
         """
-        prefixes = {"eventlog": "", "client": "--client=", "server-log": "--server-log="}
         # In the order in which they were loaded: log, log-2, …, log-10.
         sources = sorted(self._triage.sources, key=lambda s: (s.kind, len(s.name), s.name))
-        words = [f"{prefixes[s.kind]}{_named(s.locator)}" for s in sources]
+        words = [word for source in sources for word in _words(source)]
         if self._triage.skipped or len(set(words)) < len(words):
             return None
         words += [f"--conversation={conversation_id}" for conversation_id in conversations]
@@ -79,6 +78,21 @@ class Commands:
 
     def _locator(self, source: str) -> str:
         return _here(next(s.locator for s in self._triage.sources if s.name == source))
+
+
+_PREFIXES = {
+    "eventlog": "",
+    "client": "--client=",
+    "server-log": "--server-log=",
+    "bucket": "--snapshots=",
+}
+
+
+def _words(source: SourceTriage) -> list[str]:
+    """How the command line takes a source, by the names of its files."""
+    if source.kind == "records":
+        return [f"--records={name}" for name in source.custody["files"]]
+    return [f"{_PREFIXES[source.kind]}{_named(source.locator)}"]
 
 
 def explain(identity: str) -> Command:

@@ -33,6 +33,8 @@ _REASONS = {
 
 def reason(triage: Triage, action: str, chosen: Sequence[ConversationTriage]) -> str:
     """Why the chosen conversations have this action, in a few words."""
+    if action == "decide" and not any(c.question_steps for c in chosen):
+        return "what the harness would go on from is gone, or does not fit the log"
     if action in _REASONS:
         return _REASONS[action]
     server = release(triage.target.generation)
@@ -53,8 +55,28 @@ def reason(triage: Triage, action: str, chosen: Sequence[ConversationTriage]) ->
     }.get(does, f"{server} does not see the owner; the first request must name it")
 
 
+#: How a snapshot stands to its log, where that changes what to do.
+_RELATIONS = {
+    "gone": "its snapshot is not in the bucket",
+    "none": "the bucket holds no snapshot of it",
+    "log-ahead": "its snapshot is older than the log",
+    "snapshot-ahead": "its snapshot is newer than the log",
+}
+
+
 def standing(c: ConversationTriage) -> str:
     """Where a conversation stands, in a few words."""
+    told = _standing(c)
+    held = c.snapshot
+    if held is None:
+        return told
+    about = _RELATIONS.get(held.relation) or (
+        "its snapshot cannot be restored" if held.restorable == "refused" else ""
+    )
+    return f"{told}; {about}" if about else told
+
+
+def _standing(c: ConversationTriage) -> str:
     if c.action == "nothing":
         return f"{count(c.turns, 'turn')}, {c.state}"
     state = f"turn {c.turns} has no end" if c.state == "interrupted" else c.state

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from axnb.report import charts
 from axnb.report.view import MOST_SENTENCES, MOST_SOURCES, brief, view
+from axnb.report.words import SOURCE_KINDS
 from axnb.result import Result
 from axnb.text import count, safe
 
@@ -24,7 +25,6 @@ _LIVE = "live backup"
 _MOST_REMARKS = 10
 _MOST_FILES = 60
 
-_KINDS = {"eventlog": "AX event log", "client": "client transcript", "server-log": "server log"}
 
 #: How a source was read, by the mode that its custody names.
 _HOW = {
@@ -125,7 +125,7 @@ def _source(source: Mapping[str, Any]) -> dict[str, Any]:
     counts = f"{count(source['read'], 'row')} read = {source['parsed']:,} parsed"
     return {
         "name": source["name"],
-        "kind": _KINDS.get(source["kind"], source["kind"]),
+        "kind": SOURCE_KINDS.get(source["kind"], source["kind"]),
         "generations": " ".join(source.get("generations") or ()),
         "counts": f"{counts} + {source['rejected']:,} rejected",
         "how": how,

@@ -9,7 +9,7 @@ from axnb.mapping import MappedSnapshot, StateMap
 from axnb.report.classes import class_lines, notes
 from axnb.report.commands import explain, next_lines
 from axnb.report.terminal import WIDTH, beside, verdict_word
-from axnb.report.words import SEVERITIES
+from axnb.report.words import SEVERITIES, SOURCE_KINDS
 from axnb.text import columns, count, cut, cut_middle, pad, safe, wrap
 
 #: Groups of snapshots, the most urgent first.
@@ -55,18 +55,9 @@ def _heads(found: StateMap) -> list[str]:
     lines = []
     for source in found.sources:
         counts = "read {read:,} = parsed {parsed:,} + rejected {rejected:,}".format(**source)
-        told = [f"{_KINDS.get(source['kind'], source['kind'])}   {counts}", *source["notes"]]
+        told = [f"{SOURCE_KINDS.get(source['kind'], source['kind'])}   {counts}", *source["notes"]]
         lines += beside(source["name"], told, width)
     return [*lines, *beside("target", [_target(found.target)], width)]
-
-
-_KINDS = {
-    "eventlog": "AX log",
-    "bucket": "bucket of snapshots",
-    "records": "control-plane records",
-    "client": "client transcript",
-    "server-log": "server log",
-}
 
 
 def _target(target: Mapping[str, Any] | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from axnb.ax.behaviour import Harness
 from axnb.ax.versions import G5_OR_G5B, GENERATIONS
-from axnb.report.words import release
+from axnb.report.words import SOURCE_KINDS, release
 from axnb.result import Finding
 from axnb.text import count, cut_middle, safe
 from axnb.triaging import SourceTriage, Triage
@@ -64,13 +64,11 @@ _TOLD = {"AX110", "AX121", "AX141", "AX142", "AX146", "AX147", "AX148"}
 _TOLD |= {witnessed[0] for witnessed in _WITNESSED}
 _MOST_CLASSES = 6
 
-_KINDS = {"client": "client transcript", "server-log": "server log"}
-
 
 def about_source(source: SourceTriage, conversations: int) -> list[str]:
     """What a source is, and how much of it was read."""
     if not source.is_log:
-        return [_KINDS[source.kind], _read(source)]
+        return [SOURCE_KINDS[source.kind], _read(source)]
     return [_kind(source), f"{count(conversations, 'conversation')}, {_read(source)}"]
 
 

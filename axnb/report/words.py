@@ -16,6 +16,15 @@ from axnb.triaging import ConversationTriage, UnresolvedCall
 #: A sign for a finding's severity, for people who see no colour and for everybody else.
 SEVERITY_SIGNS: Mapping[str, str] = {"error": "✗", "warning": "?", "info": "–"}
 
+#: What people call a source of a kind.
+SOURCE_KINDS: Mapping[str, str] = {
+    "eventlog": "AX event log",
+    "client": "client transcript",
+    "server-log": "server log",
+    "bucket": "bucket of snapshots",
+    "records": "control-plane records",
+}
+
 #: Severities, the worst first.
 SEVERITIES = tuple(SEVERITY_SIGNS)
 

@@ -19,6 +19,7 @@ from axnb.result import Finding, judge
 from axnb.triaging.answer import (
     ACTIONS,
     ConversationTriage,
+    HeldSnapshot,
     Question,
     SourceTriage,
     Triage,
@@ -73,10 +74,11 @@ def triage(
             raise UsageError(_no_conversation(min(missing), look))
         seen = histories(session, target.generation, conversations)
         answers = {key: predict(target, seen[key]) for key in wanted}
+        held = look.snapshots(case.settings.target)
         findings = look.findings(target, answers, seen, question.expectations)
         # Only of a call without a result it matters whether its harness ever logs one.
         silent = look.silent() if any(c["unresolved"] for c in wanted.values()) else set()
-        triaged = _triage_conversations(wanted, seen, answers, target, findings, silent)
+        triaged = _triage_conversations(wanted, seen, answers, target, findings, silent, held)
         triaged, when = _timed(triaged, look.times())
         scope = (*skipped, *_scope(question, target, sources), *look.not_compared())
         doubts = [*skipped, *_doubts(sources, triaged)]
@@ -131,11 +133,9 @@ def _triage_conversations(
     target: Target,
     findings: Sequence[Finding],
     silent: set[Key],
+    held: Mapping[Key, HeldSnapshot],
 ) -> tuple[ConversationTriage, ...]:
-    ids: dict[Key, set[str]] = {}
-    for finding in findings:
-        if finding.conversation_id is not None:
-            ids.setdefault((finding.source, finding.conversation_id), set()).add(finding.id)
+    ids = _ids_by_conversation(wanted, findings)
     return tuple(
         ConversationTriage(
             source=key[0],
@@ -158,11 +158,31 @@ def _triage_conversations(
                 silent=(key[0], record["harness_id"] or "") in silent,
                 owner_lost=_owner_lost(record["harness_id"], seen[key].owner, target),
                 incomplete=bool(ids.get(key, set()) & _ROWS_ARE_MISSING),
+                forgotten=key in held and held[key].is_lost,
             ),
             findings=tuple(sorted(ids.get(key, ()))),
+            snapshot=held.get(key),
         )
         for key, record in wanted.items()
     )
+
+
+def _ids_by_conversation(
+    wanted: Mapping[Key, Any], findings: Sequence[Finding]
+) -> dict[Key, set[str]]:
+    """Classes of findings about each conversation; those of a bucket or of records are about the
+    conversation in whatever log it is."""
+    logs: dict[str, list[Key]] = {}
+    for key in wanted:
+        logs.setdefault(key[1], []).append(key)
+    ids: dict[Key, set[str]] = {}
+    for finding in findings:
+        if finding.conversation_id is None:
+            continue
+        key = (finding.source, finding.conversation_id)
+        for one in [key] if key in wanted else logs.get(finding.conversation_id, []):
+            ids.setdefault(one, set()).add(finding.id)
+    return ids
 
 
 def _timed(
@@ -187,7 +207,7 @@ def _owner_lost(named: str | None, seen: str, target: Target) -> bool:
 
 #: Findings that say that rows are gone, were never logged, or are not the ones that others
 #: remember: the calls in them may have had effects.
-_ROWS_ARE_MISSING = {"AX101", "AX102", "AX103", "AX104", "AX107", "AX118", "AX119"}
+_ROWS_ARE_MISSING = {"AX101", "AX102", "AX103", "AX104", "AX107", "AX118", "AX119", "AX330"}
 
 #: What a request does that does harm by itself: it repeats effects, leaves a row behind, ends a
 #: turn that never ran, or leads to a log on which only deletion works.
@@ -203,6 +223,7 @@ def choose_action(
     silent: bool = False,
     owner_lost: bool = False,
     incomplete: bool = False,
+    forgotten: bool = False,
 ) -> str:
     """What a person should do with a conversation, given what the asked server does next.
 
@@ -210,6 +231,8 @@ def choose_action(
     `silent`: its harness never logs results, so on a finished conversation that says nothing.
     `owner_lost`: the asked server does not see the owner that the log names, or takes another.
     `incomplete`: what the log holds of it is not all that happened, so neither are its calls.
+    `forgotten`: its snapshot is gone, refused or older than the log, so its harness would go on
+    without what the log tells.
     """
     does = {answer.empty, answer.input}
     if does & _HARMFUL or answer.history in ("lost", "part"):
@@ -223,10 +246,12 @@ def choose_action(
     if does & {"asks-again"}:
         return "decide"
     if state == "interrupted":
-        return "read-back-then-resume" if unresolved or incomplete else "resume"
+        if unresolved or incomplete:
+            return "read-back-then-resume"
+        return "decide" if forgotten else "resume"
     if incomplete or (unresolved and not silent):
         return "read-back-then-resume"
-    return "decide" if asks else "nothing"
+    return "decide" if asks or forgotten else "nothing"
 
 
 def _doubts(
@@ -236,6 +261,9 @@ def _doubts(
     doubts = [] if any(s.is_log for s in sources) else ["no event log was loaded."]
     for source in sources:
         doubts += source.incomplete
+        if source.kind in ("bucket", "records") and source.rejected:
+            what = "objects" if source.kind == "bucket" else "records"
+            doubts.append(f"{source.rejected} {what} of {source.name} could not be read.")
         if not source.is_log:
             continue
         if source.read == 0:
@@ -251,7 +279,9 @@ def _doubts(
 
 def _scope(question: Question, target: Target, sources: Sequence[SourceTriage]) -> tuple[str, ...]:
     kinds = {source.kind for source in sources}
-    not_seen = ["snapshots", "ledgers"]
+    not_seen = [] if "bucket" in kinds else ["snapshots"]
+    not_seen += ["records"] if "bucket" in kinds and "records" not in kinds else []
+    not_seen += ["ledgers"]
     not_seen += ["server logs"] if "server-log" not in kinds else []
     not_seen += ["client transcripts"] if "client" not in kinds else []
     sentences = [f"Not looked at: {', '.join(not_seen)}."]

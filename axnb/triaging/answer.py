@@ -71,6 +71,28 @@ class UnresolvedCall:
 
 
 @dataclass(frozen=True)
+class HeldSnapshot:
+    """The snapshot that a conversation would go on from.
+
+    relation   `fits`, `log-ahead`, `snapshot-ahead`, `unknown` (no times tell), `gone` (its record
+               names one that is not in the bucket) or `none` (the bucket holds none of it)
+    """
+
+    key: str | None
+    restorable: str | None
+    relation: str
+
+    @property
+    def is_lost(self) -> bool:
+        """Would the harness have forgotten what the log tells?"""
+        return self.relation in ("gone", "none", "log-ahead") or self.restorable == "refused"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The entry `snapshot` of a conversation in `axnb.triage/1`."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
 class ConversationTriage:
     """One conversation of a source."""
 
@@ -91,6 +113,8 @@ class ConversationTriage:
     #: ISO 8601 in UTC; None where nothing tells the time.
     first_seen: str | None = None
     last_seen: str | None = None
+    #: None where no bucket was read.
+    snapshot: HeldSnapshot | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """An entry of `conversations` in `axnb.triage/1`."""
@@ -110,12 +134,13 @@ class ConversationTriage:
             "findings": list(self.findings),
             "first_seen": self.first_seen,
             "last_seen": self.last_seen,
+            "snapshot": self.snapshot.as_dict() if self.snapshot else None,
         }
 
 
 @dataclass(frozen=True)
 class SourceTriage:
-    """What was read of one source: an event log, a client's transcript or a server's log."""
+    """What was read of one source: an event log, what stands beside it, a bucket, records."""
 
     name: str
     kind: str

@@ -17,8 +17,11 @@ from axnb.ax.versions import G5_OR_G5B, Generation
 from axnb.case.case import ask, has_rows, run_sql
 from axnb.checks.kept import digest_key, find
 from axnb.checks.told import told_finding
+from axnb.mapping import is_loaded
+from axnb.mapping import prepare as prepare_state
 from axnb.result import Finding
-from axnb.triaging.answer import SourceTriage, UnresolvedCall
+from axnb.settings_target import TargetSettings
+from axnb.triaging.answer import HeldSnapshot, SourceTriage, UnresolvedCall
 from axnb.triaging.witnesses import Expectation, not_compared, prepare
 
 Key = tuple[str, str]
@@ -90,6 +93,7 @@ class Look:
         self._session = session
         self._ids = _ids(conversations)
         self._has_witnesses = False
+        self._has_state = False
 
     def sources(self) -> tuple[SourceTriage, ...]:
         """What was loaded."""
@@ -132,6 +136,27 @@ class Look:
             }
         return found
 
+    def snapshots(self, target: TargetSettings | None) -> dict[Key, HeldSnapshot]:
+        """What each conversation would go on from; nothing where no bucket was read.
+
+        Call it before `findings`: it makes ready what checks read of buckets and records.
+        """
+        self._has_state = is_loaded(self._session)
+        if not self._has_state:
+            return {}
+        prepare_state(self._session, target)
+        if not has_rows(self._session, "snapshot_objects"):
+            return {}
+        return {
+            (found["source"], found["conversation_id"]): HeldSnapshot(
+                found["snapshot"] or found["named_snapshot"],
+                found["restorable"],
+                found["relation"],
+            )
+            for found in ask(self._session, "mapped_conversations")
+            if found["relation"] is not None
+        }
+
     def findings(
         self,
         target: Target,
@@ -163,6 +188,7 @@ class Look:
         run_sql(self._session, "checks", "views/answers.sql", values)
         self._has_witnesses = prepare(self._session, expectations, self._ids or ())
         ready = ["witnesses"] if self._has_witnesses else []
+        ready += ["snapshots"] if self._has_state else []
         find(self._session, target.generation.label, ready)
         found = ask(self._session, "findings")
         key = digest_key(self._session) if found else b""

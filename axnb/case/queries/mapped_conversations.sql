@@ -26,7 +26,8 @@ select
     m.restorable,
     m.moment,
     t.last_seen,
-    r.relation
+    r.relation,
+    r.named_snapshot
 from conversations c
 left join chosen h using (conversation_id)
 left join mapped m on m.source = h.one.source and m.snapshot = h.one.snapshot
