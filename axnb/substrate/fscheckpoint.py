@@ -19,7 +19,7 @@ from typing import Any
 
 from axnb.substrate import strict_json
 from axnb.substrate.errors import CheckpointError, RefusedError
-from axnb.substrate.protobuf import BYTES, fields, numbers
+from axnb.substrate.protobuf import BYTES, fields, varints
 
 #: One entry a file system of memory; real ones are below 1 KiB.
 MAX_SIZE = 4 << 20
@@ -73,9 +73,8 @@ def _entries(tree: dict[str, Any], key: str) -> list[dict[str, Any]]:
 def _largest(ends: Iterable[Any]) -> int | None:
     """The largest end; None where there is none, or one of them is no number."""
     found = list(ends)
-    if not found or not all(type(end) is int and end >= 0 for end in found):
-        return None
-    return max(found)
+    numbers = [int(end) for end in found if type(end) is int and end >= 0]
+    return max(numbers) if numbers and len(numbers) == len(found) else None
 
 
 def parse_pb(data: bytes) -> FsCheckpoint:
@@ -88,9 +87,9 @@ def parse_pb(data: bytes) -> FsCheckpoint:
             if number == 2:
                 version = value.decode("utf-8", "replace")
             elif number == 5:
-                metas.append(numbers(value).get(3))
+                metas.append(varints(value).get(3))
             elif number == 6:
-                tars.append(numbers(value).get(3))
+                tars.append(varints(value).get(3))
     except RefusedError:
         raise CheckpointError("bad-protobuf") from None
     is_one = version is not None or bool(tars or metas)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from axnb.substrate.errors import RefusedError
-from axnb.substrate.protobuf import fields, numbers
+from axnb.substrate.protobuf import fields, varints
 from axnb.substrate.statewire import List, Stream, Struct, Value, is_stream
 
 #: Real ones have about 15 bytes a range; of a larger one nothing is said.
@@ -54,6 +54,7 @@ def _parse(data: bytes) -> PageMap | None:
     position = total = 0
     is_elsewhere = False
     while position < len(data):
+        committed: int | None
         if is_stream(data, position):
             stream = Stream(data, position)
             committed = _of_stream(stream, is_first=position == 0)
@@ -83,7 +84,7 @@ def _of_message(message: bytes) -> int | None:
         elif number == _EXTERNAL:
             is_external = bool(value)
         elif number == _ACCOUNT and isinstance(value, bytes):
-            about = numbers(value)
+            about = varints(value)
             if about.get(5):
                 total += _length(about.get(1, 0), about.get(2, 0))
     if version != 1:

@@ -35,7 +35,7 @@ def fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
         position += size
 
 
-def numbers(data: bytes) -> dict[int, int]:
+def varints(data: bytes) -> dict[int, int]:
     """The varints of a message; of a field that is there twice the last one counts."""
     return {n: v for n, _, v in fields(data) if isinstance(v, int)}
 
