@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from axnb.substrate import strict_json
+from axnb.substrate import fscheckpoint, strict_json
 from axnb.substrate.encoding import Piece, restored
 from axnb.substrate.errors import CheckpointError, RefusedError
+from axnb.substrate.fscheckpoint import parse_json, parse_pb
 
 MAGIC = b"gVisorSF"
 
 #: gVisor's own bound on the head.
 MAX_HEAD = 16 << 20
 
-#: One range a file system of memory; real ones are below 1 KiB.
-MAX_FS_CHECKPOINT = 4 << 20
+MAX_FS_CHECKPOINT = fscheckpoint.MAX_SIZE
 
 #: The container that holds the sandbox.
 ROOT_CONTAINER = "pause"
@@ -68,7 +68,7 @@ class Head:
     size: int
 
 
-def read_head(pieces: Iterable[Piece]) -> Head:
+def read_head(pieces: Iterable[Piece], max_head: int = MAX_HEAD) -> Head:
     """Read the head from the first pieces of a restored `checkpoint.img`; no more is decoded.
 
     Raises CheckpointError: `not-a-checkpoint`, `truncated`, `head-too-long`, `wrong-type`, or a
@@ -78,8 +78,8 @@ def read_head(pieces: Iterable[Piece]) -> Head:
     if data.take(len(MAGIC)) != MAGIC:
         raise CheckpointError("not-a-checkpoint")
     length = int.from_bytes(data.take(8), "big")
-    if length > MAX_HEAD:
-        raise CheckpointError("head-too-long", f"at most {MAX_HEAD} bytes")
+    if length > max_head:
+        raise CheckpointError("head-too-long", f"at most {max_head} bytes")
     entries = _json(data.take(length))
     if not all(isinstance(value, str) for value in entries.values()):
         raise CheckpointError("wrong-type", "an entry that is no text")
@@ -107,39 +107,8 @@ def read_fs_version(pieces: Iterable[Piece]) -> str | None:
         if size > MAX_FS_CHECKPOINT:
             raise CheckpointError("too-large", f"at most {MAX_FS_CHECKPOINT} bytes")
     data = b"".join(parts)
-    if data.startswith(b"{"):
-        return _text(_json(data).get("runsc_version")) or None
-    return _protobuf_text(data, field=2)
-
-
-def _protobuf_text(data: bytes, field: int) -> str | None:
-    """The last text of one field of a message; its other fields are passed over."""
-    found = None
-    position = 0
-    while position < len(data):
-        tag, position = _varint(data, position)
-        kind = tag & 7
-        if kind == 0:
-            _, position = _varint(data, position)
-            continue
-        size = {1: 8, 5: 4}.get(kind)
-        if kind == 2:
-            size, position = _varint(data, position)
-        if size is None or position + size > len(data):
-            raise CheckpointError("bad-protobuf")
-        if tag == field << 3 | 2:
-            found = data[position : position + size].decode("utf-8", "replace")
-        position += size
-    return found
-
-
-def _varint(data: bytes, position: int) -> tuple[int, int]:
-    value = 0
-    for n, byte in enumerate(data[position : position + 10]):
-        value |= (byte & 0x7F) << 7 * n
-        if byte < 0x80:
-            return value, position + n + 1
-    raise CheckpointError("bad-protobuf")
+    found = parse_json(data) if data.startswith(b"{") else parse_pb(data)
+    return found.runsc_version
 
 
 class _Start:

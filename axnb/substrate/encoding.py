@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,6 +37,8 @@ _END = -1
 Encoding = Literal["plain", "sparse"]
 
 _ZEROS = bytes(1 << 16)
+
+_NUMBER = struct.Struct("<q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Decoded:
 class ObjectReader:
     """Iterate, once, over the pieces of the file that an object restores to, without gaps.
 
-    `source` is the object's bytes, in chunks of any length. Pieces hold 128 KiB at most (holes any
+    `source` is the object's bytes, in chunks of any length. Pieces hold 512 KiB at most (holes any
     length); memory stays below 64 MiB. Iteration raises ObjectError; what it yielded before is
     proved only once it has ended without one. `size`, `encoding` and `remarks` are known then.
     """
@@ -170,6 +172,11 @@ class _Stream:
 
     def number(self) -> int:
         """A signed number of 64 bits."""
+        end = self._position + 8
+        if end <= len(self._block):
+            (value,) = _NUMBER.unpack_from(self._block, self._position)
+            self._position = end
+            return int(value)
         raw = b""
         while len(raw) < 8:
             raw += self.some(8 - len(raw))
@@ -191,35 +198,109 @@ class _Stream:
         return not self._block
 
 
+class Digester:
+    """SHA-256 of a restored file, piece by piece, holes as zeros.
+
+    Small pieces are put together first: threads that hash hold each other up at each call.
+    """
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self._held: list[bytes] = []
+        self._size = 0
+
+    def add(self, piece: Piece) -> None:
+        """Go on with a piece."""
+        data = piece.data
+        if data is not None and len(data) < _SMALL:
+            self._held.append(data)
+            self._size += len(data)
+            if self._size >= _SMALL:
+                self._flush()
+            return
+        self._flush()
+        if data is not None:
+            self._hash.update(data)
+            return
+        whole, rest = divmod(piece.length, len(_HOLE))
+        for _ in range(whole):
+            self._hash.update(_HOLE)
+        self._hash.update(_HOLE[:rest])
+
+    def hexdigest(self) -> str:
+        """The digest so far."""
+        self._flush()
+        return self._hash.hexdigest()
+
+    def _flush(self) -> None:
+        if self._held:
+            self._hash.update(b"".join(self._held))
+            self._held, self._size = [], 0
+
+
+_SMALL = 1 << 17
+_HOLE = memoryview(bytes(1 << 20))
+
+
+class Passing:
+    """The pieces of an object, once, as they pass: counted and hashed; an iterator.
+
+    `digest` gives the digest of the encoded bytes, where who hands them on has it anyway; it is
+    asked at the end. Iteration raises ObjectError.
+    """
+
+    def __init__(
+        self,
+        source: Iterable[bytes] | bytes,
+        limits: Limits = DEFAULT_LIMITS,
+        digest: Callable[[], str] | None = None,
+    ) -> None:
+        self._hash = hashlib.sha256()
+        self._digest = digest or self._hash.hexdigest
+        self.reader = ObjectReader(source if digest else self._hashed(source), limits)
+        self._pieces = iter(self.reader)
+        self._restored = Digester()
+        self._holes = 0
+
+    def __iter__(self) -> Iterator[Piece]:
+        return self
+
+    def __next__(self) -> Piece:
+        piece = next(self._pieces)
+        self._restored.add(piece)
+        if piece.data is None:
+            self._holes += piece.length
+        return piece
+
+    def decoded(self) -> Decoded:
+        """What is known once the iteration has ended."""
+        return Decoded(
+            encoding=self.reader.encoding,
+            encoded_size=self.reader.encoded_size,
+            encoded_sha256=self._digest(),
+            size=self.reader.size,
+            sha256=self._restored.hexdigest(),
+            holes=self._holes,
+            frames=self.reader.frames,
+            remarks=self.reader.remarks,
+        )
+
+    def _hashed(self, source: Iterable[bytes] | bytes) -> Iterator[bytes]:
+        for chunk in (source,) if isinstance(source, bytes) else source:
+            self._hash.update(chunk)
+            yield chunk
+
+
 def read(source: Iterable[bytes] | bytes, limits: Limits = DEFAULT_LIMITS) -> Decoded:
     """Read an object to its end; its digests. Raises ObjectError."""
-    encoded, restored = hashlib.sha256(), hashlib.sha256()
-    reader = ObjectReader(_hashed(source, encoded), limits)
-    holes = 0
-    for piece in reader:
-        holes += piece.length if piece.data is None else 0
-        for chunk in _bytes(piece):
-            restored.update(chunk)
-    return Decoded(
-        encoding=reader.encoding,
-        encoded_size=reader.encoded_size,
-        encoded_sha256=encoded.hexdigest(),
-        size=reader.size,
-        sha256=restored.hexdigest(),
-        holes=holes,
-        frames=reader.frames,
-        remarks=reader.remarks,
-    )
-
-
-def _hashed(source: Iterable[bytes] | bytes, digest: hashlib._Hash) -> Iterator[bytes]:
-    for chunk in (source,) if isinstance(source, bytes) else source:
-        digest.update(chunk)
-        yield chunk
+    passing = Passing(source, limits)
+    for _ in passing:
+        continue
+    return passing.decoded()
 
 
 def restored(pieces: Iterable[Piece]) -> Iterator[bytes]:
-    """The bytes of a restored file, holes as zeros, in chunks of 128 KiB at most."""
+    """The bytes of a restored file, holes as zeros, in chunks of 512 KiB at most."""
     for piece in pieces:
         yield from _bytes(piece)
 

@@ -34,6 +34,8 @@ _KINDS: dict[bytes, Kind] = {
     b"5": "directory",
     b"6": "fifo",
 }
+_USED_RECORDS = ("path", "linkpath", "size")
+
 #: Kinds that have a body.
 _WITH_BODY = ("file", "other")
 
@@ -181,7 +183,10 @@ class _Reader:
         if kind in b"LK":
             fields["path" if kind == b"L" else "linkpath"] = _name(body)
         else:
-            (self._shared if kind == b"g" else fields).update(_records(body, offset))
+            told = _records(body, offset)
+            # Others are of no use here, and nothing bounds how many there are.
+            used = {key: told[key] for key in _USED_RECORDS if key in told}
+            (self._shared if kind == b"g" else fields).update(used)
 
     def _member(self, header: bytes, size: int, fields: dict[str, str], offset: int) -> Member:
         kind = _KINDS.get(header[156:157], "other")
@@ -246,14 +251,19 @@ class _Cursor:
 
     def skip(self, length: int) -> None:
         """Pass over `length` bytes, or TarError `truncated`."""
-        for _ in self._stretches(length):
-            pass
+        while length:
+            if not self.has_more():
+                raise TarError("truncated", self.offset)
+            size = min(length, self._left)
+            self._left -= size
+            self.offset += size
+            length -= size
 
     def expect_zeros(self) -> None:
         """Read to the end of the file; TarError `trailing-bytes` if it is not all zeros."""
         while self.has_more():
             for data, _ in self._stretches(self._left):
-                if data is not None and any(data):
+                if data is not None and data.count(0) < len(data):
                     raise TarError("trailing-bytes", self.offset)
 
     def _stretches(self, length: int) -> Iterator[tuple[bytes | None, int]]:

@@ -236,6 +236,9 @@ def checksum_less(data: bytes) -> bytes:
         (FRAME + b"\x00\x90\x01\0\0", "window"),
         (FRAME + b"\xe0" + struct.pack("<Q", 1 << 60) + b"\x01\0\0", "window"),
         (FRAME + b"\x20\x05\x01\0\0", "corrupt"),
+        (FRAME + b"\x20\x05\x20\0\0abcd\x01\0\0", "corrupt"),
+        (FRAME + b"\x20\x03\x20\0\0abcd\x01\0\0", "corrupt"),
+        (FRAME + b"\x60\x00\x00\x21\0\0abcd", "corrupt"),
         (plain(b"a") + b"\0", "trailing-bytes"),
         (plain(b"a") + FRAME, "truncated"),
         (b"\x50\x2a\x4d\x18\4\0\0\0abcd", "truncated"),
@@ -264,6 +267,14 @@ def test_hostile_objects_are_refused(encoded: bytes, reason: str) -> None:
 
 def test_an_extent_without_bytes_is_nothing() -> None:
     assert content(sparse(4, (0, b""), (2, b"ab"), (4, b""))) == b"\0\0ab"
+
+
+def test_a_size_that_a_frame_declares_is_held() -> None:
+    raw = struct.pack("<I", 256 << 3 | 1)[:3] + bytes(256)
+    assert content(FRAME + b"\x60\x00\x00" + raw) == bytes(256)
+    assert content(FRAME + b"\x20\x04\x20\0\0abcd\x01\0\0") == b"abcd"
+    frame = zstandard.ZstdCompressor(write_checksum=True).compress(b"ab" * 300_000)
+    assert content(frame) == b"ab" * 300_000
 
 
 def test_a_frame_without_checksum_is_a_remark() -> None:

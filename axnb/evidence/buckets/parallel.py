@@ -11,19 +11,25 @@ _Wanted = TypeVar("_Wanted")
 _Found = TypeVar("_Found")
 
 #: Jobs that may wait for a thread, a thread.
-_AHEAD = 8
+AHEAD = 8
 
 
 def in_order(
-    work: Callable[[_Wanted], _Found], wanted: Iterable[_Wanted], threads: int
+    work: Callable[[_Wanted], _Found],
+    wanted: Iterable[_Wanted],
+    threads: int,
+    ahead: int = AHEAD,
 ) -> Iterator[_Found]:
-    """What `work` returns for each that is wanted, in their order; a bounded number ahead."""
+    """What `work` returns for each that is wanted, in their order; a bounded number ahead.
+
+    `ahead` jobs a thread are begun or done before their turn.
+    """
     waiting: deque[Future[_Found]] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="axnb-bucket")
     try:
         for one in wanted:
             waiting.append(pool.submit(work, one))
-            if len(waiting) >= threads * _AHEAD:
+            if len(waiting) >= threads * ahead:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

@@ -34,7 +34,7 @@ def read_whole(bucket: Reader, wanted: StoredObject, limit: int) -> SmallObject:
         _refuse_large(bucket.name(key), wanted.size, limit)
         with bucket.read(key, version) as stream:
             _refuse_large(bucket.name(key), stream.size, limit)
-            _refuse_other(bucket.name(key), wanted, stream)
+            refuse_other(bucket.name(key), wanted, stream)
             data = b"".join(stream)
             return SmallObject(key, version, data, stream.sha256)
     except ObjectError as problem:
@@ -46,7 +46,8 @@ def _refuse_large(name: str, size: int, limit: int) -> None:
         raise ObjectError(f"{name} has {size:,} bytes, more than the {limit:,} that are read.")
 
 
-def _refuse_other(name: str, wanted: StoredObject, stream: ObjectStream) -> None:
+def refuse_other(name: str, wanted: StoredObject, stream: ObjectStream) -> None:
+    """Raise ObjectError if what is read is not what was listed."""
     other_size = wanted.size not in (UNLISTED, stream.size)
     if other_size or (wanted.etag and stream.etag and wanted.etag != stream.etag):
         raise ObjectError(f"{name} has changed since it was listed; load it again.")
