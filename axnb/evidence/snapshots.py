@@ -55,7 +55,7 @@ def load_snapshots(
         if verify:
             from axnb.evidence.verifying import verify_bodies
 
-            verify_bodies(case, reading)
+            verify_bodies(reading)
         else:
             reading.peek()
         custody = bucket.custody()
@@ -126,7 +126,7 @@ class _Reading:
             if count % 1_000 == 0:
                 self.progress(f"read {count:,} of {len(wanted):,} manifests")
             if found.data is None:
-                self._unreadable(found.key, str(found.problem))
+                self.unreadable(found.key, str(found.problem))
                 seen.manifest_reason = "unreadable"
                 continue
             seen.manifest_sha256 = found.sha256
@@ -137,7 +137,7 @@ class _Reading:
             state = "sound" if seen.manifest else "damaged"
             self.bodies[found.key] = Body(state, seen.manifest_reason, found.sha256)
 
-    def _unreadable(self, key: str, sentence: str) -> None:
+    def unreadable(self, key: str, sentence: str) -> None:
         self.bodies[key] = Body("unreadable", "unreadable")
         self.incomplete.append(sentence)
 

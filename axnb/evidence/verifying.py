@@ -1,0 +1,102 @@
+"""Read the bodies of a bucket's snapshots, and say of each object whether it is what it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from axnb.evidence.bucket_rows import Body as Known
+from axnb.evidence.bucket_rows import Seen
+from axnb.evidence.buckets.verifying import Verified, Wanted, verify
+from axnb.substrate.bodies import Body
+from axnb.substrate.cross import contradictions
+from axnb.substrate.errors import RefusedError
+from axnb.substrate.generations import Encodings
+
+if TYPE_CHECKING:
+    from axnb.evidence.snapshots import Reading
+
+#: What contradictions prove: that an object is not the one that was written.
+_PROOFS = {
+    "other-content": "other-content",
+    "other-size": "size-differs",
+    "same-as-another": "duplicate",
+}
+
+_MIB = 1 << 20
+
+
+def verify_bodies(reading: Reading) -> None:
+    """Read every file of every snapshot to its end."""
+    wanted = [
+        Wanted(file, reading.held[key])
+        for seen in reading.seen.values()
+        for file, key in sorted(seen.objects.files.items())
+    ]
+    bodies: dict[str, Body] = {}
+    for found in verify(reading.bucket, wanted, progress=_progress(reading)):
+        _note(reading, found, bodies)
+    for seen in reading.seen.values():
+        _judge(reading, seen, bodies)
+
+
+def _progress(reading: Reading) -> Callable[[int, int], None]:
+    def show(done: int, total: int) -> None:
+        reading.progress(f"verified {done // _MIB:,} of {total // _MIB:,} MiB")
+
+    return show
+
+
+def _note(reading: Reading, found: Verified, bodies: dict[str, Body]) -> None:
+    key, body = found.wanted.stored.key, found.body
+    if body is not None:
+        bodies[key] = body
+        reading.bodies[key] = Known(
+            state="sound",
+            sha256=body.encoded_sha256,
+            encoding=body.encoding,
+            frames=body.frames,
+            restored_size=body.size,
+            restored_sha256=body.sha256,
+            remarks=body.remarks,
+        )
+    elif isinstance(found.problem, RefusedError):
+        reading.bodies[key] = Known("damaged", found.problem.reason)
+    else:
+        reading.unreadable(key, str(found.problem))
+
+
+def _judge(reading: Reading, seen: Seen, bodies: Mapping[str, Body]) -> None:
+    """What a snapshot's objects say together."""
+    files = {file: bodies[key] for file, key in seen.objects.files.items() if key in bodies}
+    for found in contradictions(files):
+        if (reason := _PROOFS.get(found.name)) is not None:
+            known = reading.bodies[seen.objects.files[found.file]]
+            known.state, known.reason = "damaged", reason
+    seen.verified = all(
+        reading.bodies[key].state != "unreadable" for key in seen.objects.files.values()
+    )
+    seen.encodings = _encodings(files)
+    for file, body in files.items():
+        key = seen.objects.files[file]
+        if body.checkpoint is not None:
+            seen.taken_at = body.checkpoint.timestamp
+            seen.runsc_version = body.checkpoint.runsc_version
+        seen.remarks += [(key, kind, name) for kind, name in _risks(body)]
+
+
+def _encodings(files: Mapping[str, Body]) -> Encodings:
+    return Encodings(
+        has_sparse=any(body.encoding == "sparse" for body in files.values()),
+        has_plain=any(body.encoding == "plain" for body in files.values()),
+        has_several_frames=any(body.frames > 1 for body in files.values()),
+    )
+
+
+def _risks(body: Body) -> Iterator[tuple[str, str]]:
+    """What of a file's members should not be restored blindly."""
+    if body.members is None:
+        return
+    for member in body.members.risky:
+        for risk in member.risks:
+            yield risk, member.name
