@@ -22,6 +22,7 @@ from axnb.evidence.records import load_records
 from axnb.evidence.snapshots import load_snapshots
 from axnb.evidence.witnesses import CLIENT, SERVER_LOG, load_witness
 from axnb.settings import DSN_VARIABLE
+from axnb.text import is_path
 
 
 @dataclass(frozen=True)
@@ -138,14 +139,14 @@ def load_state(
     """Load buckets of snapshots and exports of the control plane.
 
     One that cannot be read does not hide the others. `verify` reads every object of a snapshot to
-    its end; `everywhere` says that the exports were taken of all atespaces. Raises UsageError for
-    what cannot be meant.
+    its end; `everywhere` says that the exports were taken of all atespaces. A folder stands for the
+    exports in it, in the order of their names. Raises UsageError for what cannot be meant.
     """
     located = [BucketLocator.parse(text, case.settings.environment) for text in snapshots]
     errors: list[tuple[SourceError, str]] = []
     if records:
         try:
-            load_records(case, [Path(path) for path in records], everywhere=everywhere)
+            load_records(case, _exports(records), everywhere=everywhere)
         except SourceError as err:
             errors.append((err, str(records[0])))
     for locator in located:
@@ -154,6 +155,20 @@ def load_state(
         except SourceError as err:
             errors.append((err, str(locator)))
     return Loaded((), *_skipped(errors))
+
+
+def _exports(named: Sequence[Path | str]) -> list[Path]:
+    """The files that are named, and those of the folders that are. Raises SourceError."""
+    found: list[Path] = []
+    for path in map(Path, named):
+        if not is_path(str(path)) or not path.is_dir():
+            found.append(path)
+            continue
+        exports = sorted(one for one in path.iterdir() if one.suffix == ".json" and one.is_file())
+        if not exports:
+            raise SourceError(f"{path} holds no export: no file in it ends in .json.")
+        found += exports
+    return found
 
 
 def _skipped(errors: Sequence[tuple[SourceError, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:

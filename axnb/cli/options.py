@@ -50,7 +50,7 @@ state_options = _options(
         multiple=True,
         metavar="FILE",
         type=click.Path(path_type=Path),
-        help="What kubectl (ate) get … -o json printed; twice is better than once.",
+        help="What kubectl (ate) get … -o json printed, or a folder of it; twice is better.",
     ),
     click.option(
         "--all-atespaces", "everywhere", is_flag=True, help="The records were taken with -A."
