@@ -1,4 +1,4 @@
-"""The bucket and the records of the sample data: made anew they are the same; each has its wounds."""
+"""The bucket and the records of the sample data: made anew they are the same; each wound is told."""
 
 from __future__ import annotations
 

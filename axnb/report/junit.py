@@ -14,8 +14,9 @@ from axnb.report.view import brief
 from axnb.result import Result
 from axnb.text import count
 
-#: Findings of one class that are told.
+#: Findings of one class that are told, and of all classes beside the first of each; sentences.
 _MOST = 20
+_MOST_FINDINGS = 500
 _WIDTH = 300
 
 #: Sources and steps that are cases of their own.
@@ -100,13 +101,15 @@ def _checks(result: Result) -> Iterable[ET.Element]:
         found.setdefault(finding["id"], []).append(finding)
     # A class without its check is told all the same: what was found is never green by omission.
     checks = [*result.checks, *(first[0] for i, first in found.items() if i not in _ids(result))]
+    room = _MOST_FINDINGS
     for check in checks:
         findings = found.get(check["id"], [])
         # The finding decides: a check may be younger than the result.
         is_error = any(finding["severity"] == "error" for finding in findings)
-        told = [_finding(finding) for finding in findings[:_MOST]]
-        if len(findings) > _MOST:
-            told.append(f"{len(findings) - _MOST:,} more; result.json has all.")
+        told = [_finding(finding) for finding in findings[: min(_MOST, 1 + room)]]
+        room -= max(0, len(told) - 1)
+        if len(findings) > len(told):
+            told.append(f"{len(findings) - len(told):,} more; result.json has all.")
         name = f"{check['id']} {check['name']}"
         message = f"{count(len(findings), 'finding')} ({check['severity']})" if findings else ""
         yield _case(f"axnb.{check['id']}", name, "failed" if is_error else "ok", message, told)

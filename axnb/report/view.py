@@ -18,8 +18,10 @@ from axnb.text import columns, count, cut_middle, safe
 MOST_REASONS = 5
 MOST_SENTENCES = 30
 
-#: Findings of a class that are shown at once; and of all classes together, folded away.
+#: Findings of a class that are shown at once, in the worst classes; the others show one. And of all
+#: classes together, folded away.
 FIRST_FINDINGS = 3
+MOST_OPEN_CLASSES = 20
 MOST_FINDINGS = 200
 
 #: Conversations of all groups together.
@@ -155,9 +157,10 @@ def _classes(result: Result) -> Iterable[FindingClass]:
         found.setdefault(finding["id"], []).append(finding)
     ordered = sorted(found.items(), key=lambda item: (_rank(item[1][0]["severity"]), item[0]))
     room = MOST_FINDINGS
-    for identity, findings in ordered:
+    for number, (identity, findings) in enumerate(ordered):
         check = about.get(identity, {})
-        more = findings[FIRST_FINDINGS : FIRST_FINDINGS + room]
+        first = FIRST_FINDINGS if number < MOST_OPEN_CLASSES else 1
+        more = findings[first : first + room]
         room -= len(more)
         explanation = " ".join(str(check.get("explanation", "")).split())
         yield FindingClass(
@@ -170,7 +173,7 @@ def _classes(result: Result) -> Iterable[FindingClass]:
             sql=str(check.get("sql", "")),
             version=str(check.get("version", "")),
             count=len(findings),
-            first=tuple(findings[:FIRST_FINDINGS]),
+            first=tuple(findings[:first]),
             more=tuple(more),
         )
 
