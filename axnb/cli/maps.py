@@ -19,6 +19,11 @@ from axnb.settings import SNAPSHOTS_VARIABLE
 @state_options
 @click.option("--json", "as_json", is_flag=True, help="Write axnb.map/1.")
 @click.option("--all", "everything", is_flag=True, help="A line for every snapshot.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write a result folder: result.json and its views.",
+)
 def map_state(
     sources: tuple[str, ...],
     case_path: Path | None,
@@ -31,6 +36,7 @@ def map_state(
     verify: bool,
     as_json: bool,
     everything: bool,
+    out: Path | None,
 ) -> int:
     """Say which snapshot belongs to what.
 
@@ -41,9 +47,12 @@ def map_state(
     from axnb.evidence.load import LoadOptions
     from axnb.loading import Loaded
     from axnb.mapping import state_map
+    from axnb.report.folder import write_folder
+    from axnb.report.map_result import AskedMap, map_result
     from axnb.report.map_text import render_map
     from axnb.result import EXIT_CODES, to_json
 
+    asked = AskedMap.now(settings, verify=verify, everywhere=everywhere, live=live, wal=wal or "")
     with open_case(case_path, settings) as case:
         loaded = Loaded()
         if sources:
@@ -51,6 +60,8 @@ def map_state(
         buckets = snapshots or _default(case.settings.environment, case_path)
         loaded = load_state(case, loaded, buckets, records, everywhere=everywhere, verify=verify)
         answer = state_map(case, loaded.skipped)
+        if out is not None:
+            write_folder(map_result(case, answer, asked), out)
     if as_json:
         click.echo(to_json(answer.as_dict()))
     else:

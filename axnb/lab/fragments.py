@@ -67,8 +67,9 @@ def heading(text: str) -> str:
 
 
 def verdict(result: Result) -> str:
-    """The verdict, why, and how many conversations need what."""
-    return _render("verdict", result, SIGNS[result.verdict], charts.bars(result.actions), charts)
+    """The verdict, why, and how many conversations need what, or snapshots give back what."""
+    sign, title = SIGNS[result.verdict], charts.BAR_TITLES.get(result.drill, "")
+    return _render("verdict", result, sign, charts.bars(result.actions), title, charts)
 
 
 def table(

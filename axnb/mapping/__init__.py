@@ -24,10 +24,10 @@ from axnb.result import Finding, judge
 from axnb.settings_target import TargetSettings
 from axnb.text import count
 
-__all__ = ["MappedSnapshot", "StateMap", "is_loaded", "prepare", "state_map"]
+__all__ = ["ROOMS", "MappedSnapshot", "StateMap", "is_loaded", "prepare", "state_map"]
 
 #: Rooms of findings that a map tells: snapshots, contexts, secrets.
-_ROOMS = "356"
+ROOMS = "356"
 
 
 def state_map(case: Case, skipped: Sequence[str] = ()) -> StateMap:
@@ -57,6 +57,7 @@ def state_map(case: Case, skipped: Sequence[str] = ()) -> StateMap:
             findings=findings,
             doubts=doubts,
             scope=tuple(_scope(sources, snapshots, target)),
+            skipped=tuple(skipped),
         )
 
 
@@ -64,7 +65,7 @@ def _findings(session: duckdb.DuckDBPyConnection) -> tuple[Finding, ...]:
     session.execute(
         "create or replace temp table asked_ids as select conversation_id from conversations"
     )
-    run_checks(session, [check for check in checks() if check.id[2] in _ROOMS])
+    run_checks(session, [check for check in checks() if check.id[2] in ROOMS])
     key = digest_key(session)
     return tuple(told_finding(row, key) for row in ask(session, "findings"))
 

@@ -115,6 +115,8 @@ class StateMap:
     #: Why the verdict is not ok, as far as no finding says it.
     doubts: tuple[str, ...]
     scope: tuple[str, ...]
+    #: Why a source could not be read; `doubts` have it too.
+    skipped: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The map as `axnb.map/1`."""

@@ -14,10 +14,19 @@ BAR_HEIGHT, BAR_ROOM, BAR_LABEL, BAR_LENGTH = 18, 28, 210, 520
 LANE_ROOM, LANE_LABEL, MARK_ROOM = 28, 220, 15
 _LABEL_COLUMNS = 28
 
+#: The group of a map that holds conversations.
+NO_SNAPSHOT = "no-good-snapshot"
+
+#: What the bars of a result count.
+BAR_TITLES: Mapping[str, str] = {
+    "triage": "Conversations by what to do",
+    "map": "Snapshots by what a restore gives back",
+}
+
 
 @dataclass(frozen=True)
 class Bar:
-    """How many conversations have one action."""
+    """How many conversations or snapshots are in one group."""
 
     title: str
     action: str
@@ -49,8 +58,14 @@ class Lane:
 
 
 def bars(actions: Iterable[Mapping[str, Any]]) -> list[Bar]:
-    """A bar an action, to one scale; what exists is at least two pixels long."""
-    groups = list(actions)
+    """A bar an action, to one scale; what exists is at least two pixels long.
+
+    Where groups hold snapshots, these are counted, and no conversations.
+    """
+    every = list(actions)
+    groups = [group for group in every if "snapshots" in group] or [
+        group for group in every if group["action"] != NO_SNAPSHOT
+    ]
     most = max((group["count"] for group in groups), default=0) or 1
     return [
         Bar(

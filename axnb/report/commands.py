@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from axnb.report.words import release
 from axnb.text import columns, safe
@@ -88,11 +89,30 @@ _PREFIXES = {
 }
 
 
+def map_again(sources: Iterable[Mapping[str, Any]], options: Iterable[str]) -> Command | None:
+    """`axnb map LOGS --snapshots=URL … --json`, with the names of the files alone.
+
+    None where the names do not say which sources were meant, or one cannot be pasted.
+    """
+    words = [
+        word
+        for source in sources
+        for word in _taken(source["kind"], source["locator"], source["custody"])
+    ]
+    if not words or len(set(words)) < len(words):
+        return None
+    return _quoted("map", *words, *options, "--json")
+
+
 def _words(source: SourceTriage) -> list[str]:
+    return _taken(source.kind, source.locator, source.custody)
+
+
+def _taken(kind: str, locator: str, custody: Mapping[str, Any]) -> list[str]:
     """How the command line takes a source, by the names of its files."""
-    if source.kind == "records":
-        return [f"--records={name}" for name in source.custody["files"]]
-    return [f"{_PREFIXES[source.kind]}{_named(source.locator)}"]
+    if kind == "records":
+        return [f"--records={name}" for name in custody["files"]]
+    return [f"{_PREFIXES[kind]}{_named(locator)}"]
 
 
 def explain(identity: str) -> Command:

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from axnb.report import charts
-from axnb.report.view import MOST_SENTENCES, MOST_SOURCES, brief, view
+from axnb.report.view import MOST_SENTENCES, MOST_SOURCES, about, brief, view
 from axnb.report.words import SOURCE_KINDS
 from axnb.result import Result
 from axnb.text import count, safe
@@ -32,6 +32,8 @@ _HOW = {
     _LIVE: "It was read as a database in use: SQLite's backup API copied it, and the digest is "
     "that of the copy.",
 }
+#: What is counted of a source of a kind.
+_NOUNS = {"bucket": "object", "records": "record"}
 _IN_ONE_TRANSACTION = "It was read in one repeatable-read, read-only transaction."
 
 #: Prints `Result.digest` of a folder, with Python alone.
@@ -53,6 +55,7 @@ def render_report(result: Result) -> str:
             view=looked,
             result=result,
             bars=charts.bars(result.actions),
+            bars_title=charts.BAR_TITLES.get(result.drill, ""),
             lanes=drawn,
             lane_width=_lane_width(drawn),
             size=charts,
@@ -77,6 +80,7 @@ def environment(*rooms: str) -> Environment:
         keep_trailing_newline=True,
     )
     templates.filters |= {
+        "about": about,
         "brief": brief,
         "capital": _capital,
         "moment": _moment,
@@ -122,7 +126,8 @@ def _source(source: Mapping[str, Any]) -> dict[str, Any]:
         how = _IN_ONE_TRANSACTION
     else:
         how = _HOW.get(str(custody.get("mode")), "")
-    counts = f"{count(source['read'], 'row')} read = {source['parsed']:,} parsed"
+    noun = _NOUNS.get(source["kind"], "row")
+    counts = f"{count(source['read'], noun)} read = {source['parsed']:,} parsed"
     return {
         "name": source["name"],
         "kind": SOURCE_KINDS.get(source["kind"], source["kind"]),
@@ -140,7 +145,11 @@ def _custody(custody: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     for name, found in files.items():
         yield f"{name}, {count(found['size'], 'byte')}", f"sha256 {found['sha256']}"
     for name, value in custody.items():
-        if name == "files" or (files and name in ("mode", "sha256", "bytes")):
+        if (
+            name == "files"
+            or (name == "changes" and custody.get("stable"))
+            or (files and name in ("mode", "sha256", "bytes"))
+        ):
             continue
         shown = f"{value:,}" if name == "bytes" else _plain(value)
         yield name.replace("_", " "), shown

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from axnb.report.view import brief
+from axnb.report.view import about, brief
 from axnb.result import Result
 from axnb.text import count
 
@@ -79,12 +79,13 @@ def _verdict(result: Result) -> ET.Element:
 
 
 def _source(source: Mapping[str, Any]) -> ET.Element:
+    noun = "objects" if source["kind"] == "bucket" else "rows"
     counts = "read {read:,} = parsed {parsed:,} + rejected {rejected:,}".format(**source)
     doubts = list(source.get("incomplete", ()))
     # Lines of a server log or a transcript may be another program's: that is no doubt.
     if source["kind"] not in ("client", "server-log"):
-        doubts += ["It holds no rows."] if not source["read"] else []
-        doubts += ["Some rows could not be read."] if source["rejected"] else []
+        doubts += [f"It holds no {noun}."] if not source["read"] else []
+        doubts += [f"Some {noun} could not be read."] if source["rejected"] else []
     became = "inconclusive" if doubts else "ok"
     return _case("axnb.sources", f"{source['name']} is read whole", became, counts, doubts[:_MOST])
 
@@ -121,8 +122,8 @@ def _ids(result: Result) -> set[str]:
 
 def _finding(finding: Mapping[str, Any]) -> str:
     place = [brief(finding["source"], 40)]
-    if "conversation_id" in finding["keys"]:
-        place.append(brief(finding["keys"]["conversation_id"], 80))
+    if (key := about(finding)) is not None:
+        place.append(brief(key, 80))
     if "step" in finding["keys"]:
         place.append(f"step {finding['keys']['step']}")
     return f"{' '.join(place)}: {finding['sentence']}"

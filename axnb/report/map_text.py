@@ -8,23 +8,11 @@ from typing import Any
 from axnb.mapping import MappedSnapshot, StateMap
 from axnb.report.classes import class_lines, notes
 from axnb.report.commands import explain, next_lines
+from axnb.report.map_words import GROUPS, WHY, sentences, target_words, whose
 from axnb.report.terminal import WIDTH, beside, verdict_word
 from axnb.report.words import SEVERITIES, SOURCE_KINDS
 from axnb.text import columns, count, cut, cut_middle, pad, safe, wrap
 
-#: Groups of snapshots, the most urgent first.
-_GROUPS: Mapping[str, str] = {
-    "refused": "Refused",
-    "unknown": "Unknown",
-    "data-only": "Data only",
-    "full": "Full",
-}
-_WHY = {
-    "refused": "no restore, or one with wrong content",
-    "unknown": "nobody knows",
-    "data-only": "files come back, memory does not",
-    "full": "memory and files come back",
-}
 _ID_WIDTH = 24
 _KEY_WIDTH = 30
 _FEW = 20
@@ -33,7 +21,7 @@ _FEW = 20
 def render_map(found: StateMap, *, everything: bool = False, colour: bool = False) -> str:
     """The whole map as text, without a line end."""
     lines = [*_heads(found), "", *_verdict(found, colour)]
-    for restorable in _GROUPS:
+    for restorable in GROUPS:
         chosen = [s for s in found.snapshots if s.restorable == restorable]
         if chosen:
             lines += ["", *_group(restorable, chosen, everything)]
@@ -57,52 +45,23 @@ def _heads(found: StateMap) -> list[str]:
         counts = "read {read:,} = parsed {parsed:,} + rejected {rejected:,}".format(**source)
         told = [f"{SOURCE_KINDS.get(source['kind'], source['kind'])}   {counts}", *source["notes"]]
         lines += beside(source["name"], told, width)
-    return [*lines, *beside("target", [_target(found.target)], width)]
-
-
-def _target(target: Mapping[str, Any] | None) -> str:
-    if target is None:
-        return "none is described: [target] in axnb.toml"
-    told = [target["layout"] or f"built {target['built']}"]
-    told += [", ".join(target[key]) for key in ("sandbox_classes", "architectures") if target[key]]
-    if target["assets"] is not None:
-        told.append(count(len(target["assets"]), "runtime file"))
-    if target["templates"] is not None:
-        told.append(count(len(target["templates"]), "template"))
-    return ", ".join(told)
+    return [*lines, *beside("target", [target_words(found.target)], width)]
 
 
 def _verdict(found: StateMap, colour: bool) -> list[str]:
     shown, word = verdict_word(found.verdict, colour)
-    lines = [line for s in _sentences(found) for line in wrap(safe(s), WIDTH - 16)]
+    lines = [line for s in sentences(found) for line in wrap(safe(s), WIDTH - 16)]
     first = f"{shown}{' ' * (16 - len(word))}{lines[0]}"
     return [first, *(f"{'':16}{line}" for line in lines[1:])]
 
 
-def _sentences(found: StateMap) -> list[str]:
-    """How far the verdict reaches, a sentence each; never empty."""
-    total = count(len(found.snapshots), "snapshot")
-    if not found.snapshots:
-        told = ["No snapshot was read."]
-    else:
-        by = {r: sum(s.restorable == r for s in found.snapshots) for r in _GROUPS}
-        parts = [f"{n:,} {_GROUPS[r].lower()}" for r, n in by.items() if n]
-        told = [f"{total}: {', '.join(parts)}."]
-    errors = [f for f in found.findings if f.severity == "error"]
-    if errors:
-        classes = sorted({f"{f.id} {f.name}" for f in errors})
-        more = f", … {len(classes) - 6} more" if len(classes) > 6 else ""
-        told.append(f"{count(len(errors), 'error')}: {', '.join(classes[:6])}{more}.")
-    return [*told, *(doubt[0].upper() + doubt[1:] for doubt in found.doubts)]
-
-
 def _group(restorable: str, chosen: Sequence[MappedSnapshot], everything: bool) -> list[str]:
-    title = f"{_GROUPS[restorable].upper()}  {len(chosen):,}"
-    lines = [f"{title:<24}{_WHY[restorable]}"]
+    title = f"{GROUPS[restorable].upper()}  {len(chosen):,}"
+    lines = [f"{title:<24}{WHY[restorable]}"]
     # Those that something starts from come first.
     ordered = sorted(chosen, key=lambda s: (not s.row["is_current"], s.key))
     shown = ordered if everything else ordered[:_FEW]
-    names = [cut_middle(safe(_whose(s)), _ID_WIDTH) for s in shown]
+    names = [cut_middle(safe(whose(s)), _ID_WIDTH) for s in shown]
     width = max(map(columns, names)) + 2
     for snapshot, name in zip(shown, names, strict=True):
         layout = pad(cut_middle(snapshot.row["generation"], 8), 8)
@@ -113,15 +72,6 @@ def _group(restorable: str, chosen: Sequence[MappedSnapshot], everything: bool) 
     if len(ordered) > len(shown):
         lines.append(f"  … {len(ordered) - len(shown):,} more (--all)")
     return lines
-
-
-def _whose(snapshot: MappedSnapshot) -> str:
-    row = snapshot.row
-    if row["is_golden"]:
-        return f"golden {row['template'] or row['actor_name'] or ''}"
-    if row["key_tag_uid"]:
-        return f"tag {row['key_tag_uid']}"
-    return str(row["conversation_id"] or row["actor_name"] or row["actor_uid"] or "(nobody)")
 
 
 def _conversations(rows: Iterable[Mapping[str, Any]]) -> Iterable[str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from axnb.report.view import ReportView, brief, view
+from axnb.report.view import ReportView, about, brief, view
 from axnb.result import Result
 
 #: Conversations of a group, calls, sources and sentences that a ticket holds.
@@ -33,6 +33,13 @@ _ALIVE = re.compile(
 )
 
 
+#: What the groups of a result are.
+_DOES = {
+    "triage": "What to do, and what not to touch",
+    "map": "What a restore gives back",
+}
+
+
 def render_markdown(result: Result) -> str:
     """The result as Markdown; what differs between two runs stands in one line that says so."""
     looked = view(result)
@@ -46,7 +53,7 @@ def _lines(looked: ReportView) -> Iterator[str]:
     yield from _sentences(result.examined)
     yield f"- {_run(result.run)}"
     yield from _section("Why", _sentences(result.why))
-    yield from _section("What to do, and what not to touch", _actions(looked))
+    yield from _section(_DOES.get(result.drill, _DOES["triage"]), _actions(looked))
     yield from _section("Calls to read back from their tools", _calls(looked))
     yield from _section(f"Findings: {looked.tally}", _findings(looked))
     yield from _section("Evidence", _sources(result.sources))
@@ -92,6 +99,13 @@ def _actions(looked: ReportView) -> Iterator[str]:
             yield f"  - {name}: {_text(c['advice'])}"
         if shown:
             yield from _more(group["count"], len(shown), "  - ")
+        # Those that come back whole are a number.
+        held = [] if group["action"] == "full" else group["snapshots"][:_MOST]
+        for s in held:
+            current = ", current" if s["current"] else ""
+            yield f"  - {_code(s['whose'])}{current}: {_text(s['because'])} ({_code(s['key'])})"
+        if held:
+            yield from _more(group["count"], len(held), "  - ")
 
 
 def _calls(looked: ReportView) -> Iterator[str]:
@@ -130,6 +144,7 @@ def _first(looked: ReportView, finding: Mapping[str, Any]) -> str:
         place = [_conversation(looked, source, keys["conversation_id"])]
     else:
         place = [_text(source)] if looked.several else []
+        place += [_code(key)] if (key := about(finding)) is not None else []
     place += [f"step {keys['step']}"] if "step" in keys else []
     return f"{' '.join(place)}: {_text(finding['sentence'])}".removeprefix(": ")
 
@@ -153,7 +168,12 @@ def _source(source: Mapping[str, Any]) -> str:
 
 
 #: What of a custody a ticket needs, and how it is called.
-_CUSTODY = (("sha256", "sha256"), ("system_identifier", "system"), ("lsn", "LSN"))
+_CUSTODY = (
+    ("sha256", "sha256"),
+    ("listing_sha256", "sha256 of the listing"),
+    ("system_identifier", "system"),
+    ("lsn", "LSN"),
+)
 
 
 def _text(value: Any) -> str:

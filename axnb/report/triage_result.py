@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import getpass
-import hashlib
-import platform
-import time
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from axnb import __version__
 from axnb.case.case import Case, ask
-from axnb.checks.registry import checks
 from axnb.report import reach
 from axnb.report.classes import explaining
-from axnb.report.commands import Commands, file_name
+from axnb.report.commands import Commands
 from axnb.report.groups import TITLES, reason, standing, told_of
 from axnb.report.lanes import lanes, urgent
+from axnb.report.runs import Started, as_evidence, told_checks, without_folders
 from axnb.report.words import advice, name
 from axnb.result import Finding, Result
 from axnb.settings import FILE_NAME
@@ -47,8 +40,7 @@ class Asked:
     #: How SQLite files were read.
     live: bool = False
     wal: str = ""
-    started: datetime = field(default_factory=lambda: datetime.now(UTC))
-    clock: float = field(default_factory=time.monotonic)
+    begun: Started = field(default_factory=Started)
 
     @classmethod
     def now(
@@ -99,7 +91,9 @@ class Asked:
 
 def triage_result(case: Case, triage: Triage, asked: Asked, *, plan: str = "") -> Result:
     """The result of a triage."""
+    locators = [source.locator for source in triage.sources]
     answer = triage.as_dict()
+    answer["sources"] = as_evidence(answer["sources"], locators)
     with case.reading() as session:
         drawn = lanes(session, triage)
         rules = ask(session, "tool_rules")
@@ -114,12 +108,12 @@ def triage_result(case: Case, triage: Triage, asked: Asked, *, plan: str = "") -
         actions=tuple(_actions(triage)),
         unresolved=_unresolved(triage),
         findings=tuple(answer["findings"]),
-        checks=tuple(_checks(triage.findings)),
+        checks=tuple(told_checks(triage.findings)),
         lanes=tuple(drawn),
         scope=(*triage.scope, *_assumed(rules)),
         answer=answer,
         plan=plan,
-        run=_run(triage, asked),
+        run=asked.begun.block(locators, triage.target.generation.label, _again(triage, asked)),
     )
 
 
@@ -134,7 +128,8 @@ def _examined(triage: Triage) -> tuple[str, ...]:
 
 def _why(triage: Triage) -> tuple[str, ...]:
     """Why the verdict is what it is; of ok also what it does not say."""
-    told = reach.sentences(triage, every_error=True)
+    places = [source.locator for source in triage.sources]
+    told = [without_folders(s, places) for s in reach.sentences(triage, every_error=True)]
     if triage.verdict == "ok":
         told.append(
             "No check found an error, and nothing that was read is in doubt. That proves neither "
@@ -228,47 +223,8 @@ def _unresolved(triage: Triage) -> dict[str, Any]:
     }
 
 
-def _checks(findings: Sequence[Finding]) -> list[dict[str, Any]]:
-    """Every check that ran, with its version; the query and the reason of those that found."""
-    counts: dict[str, int] = {}
-    for finding in findings:
-        counts[finding.id] = counts.get(finding.id, 0) + 1
-    told = []
-    for check in checks():
-        entry: dict[str, Any] = {
-            "id": check.id,
-            "name": check.name,
-            "severity": check.severity,
-            "version": hashlib.sha256(check.sql.encode()).hexdigest()[:12],
-            "found": counts.get(check.id, 0),
-        }
-        if check.id in counts:
-            entry |= {"explanation": check.explanation, "sql": check.sql}
-        told.append(entry)
-    return told
-
-
-def _run(triage: Triage, asked: Asked) -> dict[str, Any]:
-    again = Commands(triage).again(
+def _again(triage: Triage, asked: Asked) -> list[str]:
+    found = Commands(triage).again(
         asked.conversations, asked.expect_last, asked.settings, asked.options()
     )
-    return {
-        "id": uuid.uuid4().hex,
-        "started": asked.started.isoformat(timespec="seconds"),
-        "seconds": round(time.monotonic() - asked.clock, 3),
-        "axnb": __version__,
-        "python": platform.python_version(),
-        "platform": platform.system(),
-        "user": _user(),
-        "locators": [file_name(s.locator) for s in triage.sources],
-        "asked_as": triage.target.generation.label,
-        # With which the answer comes again, where the files lie.
-        "again": " ".join(again) if again else "",
-    }
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError, ImportError):
-        return "unknown"
+    return found or []

@@ -24,8 +24,9 @@ FIRST_FINDINGS = 3
 MOST_OPEN_CLASSES = 20
 MOST_FINDINGS = 200
 
-#: Conversations of all groups together.
+#: Conversations of all groups together, and snapshots.
 MOST_CONVERSATIONS = 200
+MOST_SNAPSHOTS = 200
 
 #: Sources that are shown.
 MOST_SOURCES = 20
@@ -42,6 +43,11 @@ _MEASURES = {
         "tool calls with an unknown outcome",
     ),
     "open_questions": ("open question", "open questions"),
+    "snapshots": ("snapshot", "snapshots"),
+    "data_only": ("data only", "data only"),
+    "orphans": ("orphan", "orphans"),
+    "secrets": ("secret in clear", "secrets in clear"),
+    "endangered": ("without a good snapshot", "without a good snapshot"),
     "rows_read": ("row read", "rows read"),
     "rows_rejected": ("row rejected", "rows rejected"),
 }
@@ -82,6 +88,8 @@ class FindingClass:
     count: int
     first: tuple[Mapping[str, Any], ...]
     more: tuple[Mapping[str, Any], ...]
+    #: Is it about snapshots, objects or actors?
+    of_state: bool
 
     @property
     def shown(self) -> int:
@@ -132,11 +140,11 @@ def _numbers(measures: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
 
 
 def _actions(groups: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
-    room = MOST_CONVERSATIONS
+    room, places = MOST_CONVERSATIONS, MOST_SNAPSHOTS
     for group in groups:
-        shown = group["conversations"][:room]
-        room -= len(shown)
-        yield {**group, "conversations": shown}
+        shown, held = group["conversations"][:room], group.get("snapshots", [])[:places]
+        room, places = room - len(shown), places - len(held)
+        yield {**group, "conversations": shown, "snapshots": held}
 
 
 def _tally(findings: Iterable[Mapping[str, Any]]) -> str:
@@ -175,7 +183,22 @@ def _classes(result: Result) -> Iterable[FindingClass]:
             count=len(findings),
             first=tuple(findings[:first]),
             more=tuple(more),
+            of_state=any(_STATE_KEYS & finding["keys"].keys() for finding in findings),
         )
+
+
+#: Keys of findings that are about no row of a log, those that people know best first.
+_STATE_KEYS = frozenset({"actor", "snapshot", "object"})
+
+
+def about(finding: Mapping[str, Any]) -> str | None:
+    """What a finding is about: a conversation, else an actor, a snapshot or an object.
+
+    None for a whole source.
+    """
+    keys = finding["keys"]
+    found = (keys.get(name) for name in ("conversation_id", "actor", "snapshot", "object"))
+    return next((str(key) for key in found if key is not None), None)
 
 
 def _rank(severity: str) -> int:
