@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from axnb.ax.versions import GENERATIONS, resolve
 from axnb.lab import fragments
-from axnb.lab.desk import Desk
+from axnb.lab.desk import CaseDesk
 from axnb.lab.fragments import Column
 from axnb.lab.frames import frame_of
 from axnb.lab.view import View
@@ -31,7 +31,13 @@ _SOURCES = (
 class ChoiceView(View):
     """The parameters, and the sources with their custody."""
 
-    def __init__(self, desk: Desk, chosen: dict[str, Any], saved: str, opener: Opener) -> None:
+    #: The words of the button, and what it does.
+    _load = ("Load and triage", "Load the source and triage it")
+    #: Parameters that are lists, and those whose ends may be spaces.
+    _lists: tuple[str, ...] = ("beside", "harnesses")
+    _exact: tuple[str, ...] = ("conversation",)
+
+    def __init__(self, desk: CaseDesk, chosen: dict[str, Any], saved: str, opener: Opener) -> None:
         super().__init__(desk)
         self._chosen, self._saved, self._opener = chosen, saved, opener
 
@@ -55,17 +61,17 @@ class ChoiceView(View):
     def _sources(self) -> list[str]:
         told = [
             [
-                *(source.name, Path(source.locator).name, source.kind),
-                " ".join(source.generations),
-                *(f"{source.read:,}", f"{source.parsed:,}", f"{source.rejected:,}"),
-                _custody(source.custody),
+                *(source["name"], Path(source["locator"]).name, source["kind"]),
+                " ".join(source["generations"]),
+                *(f"{source[n]:,}" for n in ("read", "parsed", "rejected")),
+                _custody(source["custody"]),
             ]
-            for source in self._desk.triage.sources
+            for source in self._desk.sources
         ]
         remarks = [
-            fragments.sentence(text, "inconclusive" if text in source.incomplete else "dim")
-            for source in self._desk.triage.sources
-            for text in (*source.incomplete[:5], *source.notes[:5])
+            fragments.sentence(text, "inconclusive" if text in source["incomplete"] else "dim")
+            for source in self._desk.sources
+            for text in (*source["incomplete"][:5], *source["notes"][:5])
         ]
         return [fragments.table("What was read, from copies", _SOURCES, told), *remarks]
 
@@ -74,19 +80,9 @@ class ChoiceView(View):
         from axnb.lab import controls
         from axnb.lab.task import Task
 
-        chosen = self._chosen
-        fields = {
-            "source": controls.text("Source", chosen["source"], "a path or a variable", "26rem"),
-            "beside": controls.text("Beside it", _joined(chosen["beside"]), "server-log=FILE, …"),
-            "live": controls.choice(
-                "Read", [("a file", False), ("a live database", True)], chosen["live"]
-            ),
-            "ax_version": controls.choice("AX version", _versions(), _named(chosen["ax_version"])),
-            "harnesses": controls.text("Harnesses", _joined(chosen["harnesses"]), "ID=refuses, …"),
-            "conversation": controls.text("Conversation", chosen["conversation"], "all"),
-        }
+        fields = self._fields()
         shown = {name: field.value for name, field in fields.items()}
-        load = controls.button("Load and triage", "Load the source and triage it")
+        load = controls.button(*self._load)
         stop = controls.button("Stop", "Stop loading; what is shown stays")
         status = controls.html(fragments.status(self._saved))
         sources = controls.html()
@@ -97,7 +93,7 @@ class ChoiceView(View):
         def work(progress: Callable[[str], None]) -> str:
             # A field cannot show every value, such as a comma in an entry: what nobody changed is
             # taken as it was chosen.
-            changed = {n: _value(n, f.value) for n, f in fields.items() if f.value != shown[n]}
+            changed = {n: self._value(n, f.value) for n, f in fields.items() if f.value != shown[n]}
             self._saved = self._opener(changed, progress)
             shown.update({name: fields[name].value for name in changed})
             return self._saved
@@ -109,6 +105,53 @@ class ChoiceView(View):
         return controls.column(
             controls.row(*fields.values()), controls.row(load, stop, status), sources
         )
+
+    def _fields(self) -> dict[str, Any]:
+        """A field for each parameter that a person can choose here."""
+        from axnb.lab import controls
+
+        chosen = self._chosen
+        return {
+            "source": controls.text("Source", chosen["source"], "a path or a variable", "26rem"),
+            "beside": controls.text("Beside it", _joined(chosen["beside"]), "server-log=FILE, …"),
+            "live": controls.choice(
+                "Read", [("a file", False), ("a live database", True)], chosen["live"]
+            ),
+            "ax_version": controls.choice("AX version", _versions(), _named(chosen["ax_version"])),
+            "harnesses": controls.text("Harnesses", _joined(chosen["harnesses"]), "ID=refuses, …"),
+            "conversation": controls.text("Conversation", chosen["conversation"], "all"),
+        }
+
+    def _value(self, name: str, value: Any) -> Any:
+        """A field's value as the parameter takes it."""
+        if not isinstance(value, str):
+            return value
+        if name in self._lists:
+            return [part.strip() for part in value.split(",") if part.strip()]
+        # An id may begin or end with a space.
+        return value if name in self._exact else value.strip()
+
+
+class MapChoiceView(ChoiceView):
+    """The same of a map."""
+
+    _load = ("Load and map", "Load what is named and map it")
+    _lists = ("records", "logs")
+    _exact = ()
+
+    def _fields(self) -> dict[str, Any]:
+        from axnb.lab import controls
+
+        chosen = self._chosen
+        bodies = [("names and manifests", False), ("every object to its end", True)]
+        return {
+            "snapshots": controls.text(
+                "Bucket", chosen["snapshots"], "s3://BUCKET/PREFIX", "26rem"
+            ),
+            "records": controls.text("Records", _joined(chosen["records"]), "FILE or FOLDER, …"),
+            "logs": controls.text("Logs", _joined(chosen["logs"]), "a path or a variable, …"),
+            "verify": controls.choice("Read", bodies, chosen["verify"]),
+        }
 
 
 def _versions() -> list[tuple[str, str]]:
@@ -125,16 +168,6 @@ def _joined(values: Any) -> str:
     return ", ".join(map(str, values))
 
 
-def _value(name: str, value: Any) -> Any:
-    """A field's value as the parameter takes it."""
-    if not isinstance(value, str):
-        return value
-    if name not in ("beside", "harnesses"):
-        # An id may begin or end with a space.
-        return value if name == "conversation" else value.strip()
-    return [part.strip() for part in value.split(",") if part.strip()]
-
-
 def _shown(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return _joined(value) or "–"
@@ -142,6 +175,7 @@ def _shown(value: Any) -> str:
 
 
 def _custody(custody: Mapping[str, Any]) -> str:
-    if custody.get("sha256"):
-        return f"sha256 {custody['sha256']}"
+    for key, word in (("sha256", "sha256"), ("listing_sha256", "listing, sha256")):
+        if custody.get(key):
+            return f"{word} {custody[key]}"
     return f"system {custody.get('system_identifier')}, LSN {custody.get('lsn')}"

@@ -11,7 +11,7 @@ import duckdb
 from axnb.case.case import Case, ask
 from axnb.errors import UsageError
 from axnb.lab import controls, fragments
-from axnb.lab.desk import Desk, Key
+from axnb.lab.desk import CaseDesk, Key
 from axnb.lab.fragments import Column
 from axnb.lab.frames import frame_of
 from axnb.lab.picker import Picker
@@ -47,7 +47,7 @@ _PARTS = (
 class Comparison:
     """Two sources or two conversations side by side."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: CaseDesk) -> None:
         self._desk = desk
         self._records: list[dict[str, Any]] = []
         self._session: duckdb.DuckDBPyConnection | None = None

@@ -28,6 +28,9 @@ _CONVERSATIONS = (
     *(Column("conversation", "id"), Column("what to do"), Column("where it stands")),
     *(Column("last step", "number"), Column("unknown calls", "number"), Column("findings")),
 )
+#: Where a bucket was read.
+_SNAPSHOT = Column("snapshot")
+_SNAPSHOT_FRAME = ("snapshot", "restorable", "relation")
 _CALLS = (
     *(Column("tool", "id"), Column("operation id", "id"), Column("conversation", "id")),
     *(Column("step", "number"), Column("the log holds")),
@@ -43,6 +46,8 @@ _CALL_FRAME = (
 
 class ConversationsView(View):
     """Conversations by what to do, and the calls to read back."""
+
+    _desk: Desk
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -61,7 +66,11 @@ class ConversationsView(View):
     @property
     def frame(self) -> pandas.DataFrame:
         """The conversations that fit the filter, the most urgent first."""
-        return frame_of(map(_record, self._fitting()), _FRAME)
+        columns = (*_FRAME, *_SNAPSHOT_FRAME) if self._has_snapshots() else _FRAME
+        return frame_of(map(_record, self._fitting()), columns)
+
+    def _has_snapshots(self) -> bool:
+        return any(c.snapshot is not None for c in self._desk.urgent)
 
     @property
     def calls(self) -> pandas.DataFrame:
@@ -89,12 +98,14 @@ class ConversationsView(View):
         need = "fit" if self._filtered() else "need attention"
         remark = f"{limit} of {fitting:,} are shown; frame has all." if 0 < limit < fitting else ""
         caption = f"{fitting:,} of {total:,} conversations {need}"
-        return [fragments.table(caption, _CONVERSATIONS, map(self._row, shown), remark)]
+        columns = (*_CONVERSATIONS, _SNAPSHOT) if self._has_snapshots() else _CONVERSATIONS
+        return [fragments.table(caption, columns, map(self._row, shown), remark)]
 
     def _row(self, c: ConversationTriage) -> tuple[Any, ...]:
         unknown = sum(call.consequential for call in c.unresolved)
         named, do, stands = self._named(c), TITLES[c.action], standing(c)
-        return (named, do, stands, c.last_step, unknown or "", " ".join(c.findings))
+        told = (named, do, stands, c.last_step, unknown or "", " ".join(c.findings))
+        return (*told, _snapshot(c)) if self._has_snapshots() else told
 
     def _named(self, c: ConversationTriage) -> str:
         return self._desk.label((c.source, c.conversation_id))
@@ -171,6 +182,15 @@ def _key(c: ConversationTriage) -> dict[str, str]:
     return {"source": c.source, "conversation_id": c.conversation_id}
 
 
+def _snapshot(c: ConversationTriage) -> str:
+    """What a restore of its snapshot gives back, and how that stands to the log."""
+    held = c.snapshot
+    if held is None:
+        return ""
+    stands = {"unknown": "", "none": "none", "gone": "gone"}.get(held.relation, held.relation)
+    return ", ".join(filter(None, [held.restorable, stands]))
+
+
 def _record(c: ConversationTriage) -> dict[str, Any]:
     return {
         **_key(c),
@@ -183,4 +203,7 @@ def _record(c: ConversationTriage) -> dict[str, Any]:
         "next_empty": c.next.empty,
         "next_input": c.next.input,
         "findings": " ".join(c.findings),
+        "snapshot": c.snapshot.key if c.snapshot else None,
+        "restorable": c.snapshot.restorable if c.snapshot else None,
+        "relation": c.snapshot.relation if c.snapshot else None,
     }

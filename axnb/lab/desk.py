@@ -1,59 +1,74 @@
-"""What the views of one notebook share: the case, its triage, and what was chosen last."""
+"""What the views of one notebook share: the case, its answer, and what was chosen last."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from threading import RLock
+from typing import Any
 
-from axnb.case.case import Case
+from axnb.case.case import Case, ask
 from axnb.errors import AxnbError
-from axnb.result import Result
-from axnb.triaging import ConversationTriage, Triage
+from axnb.mapping import StateMap
+from axnb.result import Finding, Result
+from axnb.triaging import Triage
 
 Key = tuple[str, str]
 Reader = Callable[[], None]
 
 
-@dataclass
-class Desk:
-    """A triaged case and a chosen conversation, with those who want to know when either changes."""
+class CaseDesk(ABC):
+    """A case, what was asked of it and a chosen conversation, with those who want to know when one
+    of them changes."""
 
-    case: Case
-    triage: Triage
-    result: Result
-    chosen: Key | None = None
-    #: Slow work ends in a thread of its own while a person clicks: whoever changes a view or the
-    #: desk holds this.
-    lock: RLock = field(default_factory=RLock)
-    _of_case: list[Reader] = field(default_factory=list)
-    _of_choice: list[Reader] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
+    def __init__(self, case: Case, result: Result, chosen: Key | None = None) -> None:
+        self.case, self.result, self.chosen = case, result, chosen
+        #: Slow work ends in a thread of its own while a person clicks: whoever changes a view or
+        #: the desk holds this.
+        self.lock = RLock()
+        self._of_case: list[Reader] = []
+        self._of_choice: list[Reader] = []
         self._index()
 
     def _index(self) -> None:
-        #: All conversations, the most urgent first.
-        self.urgent = self.triage.by_urgency()
-        self.conversations: dict[Key, ConversationTriage] = {
-            (c.source, c.conversation_id): c for c in self.urgent
-        }
+        #: What a view can be asked to show.
+        self.conversations: Mapping[Key, Any] = self._conversations()
+        #: Sources as they stand in a result, each with its locator.
+        self.sources: Sequence[Mapping[str, Any]] = self._sources()
         if self.chosen not in self.conversations:
             self.chosen = next(iter(self.conversations), None)
 
+    @property
+    @abstractmethod
+    def findings(self) -> Sequence[Finding]:
+        """What was found."""
+
+    @abstractmethod
+    def _conversations(self) -> Mapping[Key, Any]: ...
+
+    @abstractmethod
+    def _answer(self, answer: Any) -> None:
+        """Take another answer."""
+
+    def _sources(self) -> list[Mapping[str, Any]]:
+        with self.case.reading() as session:
+            places = {row["name"]: row["locator"] for row in ask(session, "sources")}
+        return [{**source, "locator": places[source["name"]]} for source in self.result.sources]
+
     def logs(self) -> list[str]:
         """Names of the sources that are event logs."""
-        return [source.name for source in self.triage.sources if source.is_log]
+        return [source["name"] for source in self.sources if source["kind"] == "eventlog"]
 
     def label(self, key: Key) -> str:
         """What a conversation is called: its id, with its source where there are several."""
         shown = key[1] or "(empty)"
         return f"{shown} ({key[0]})" if len(self.logs()) > 1 else shown
 
-    def replace(self, case: Case, triage: Triage, result: Result) -> None:
+    def replace(self, case: Case, answer: Any, result: Result) -> None:
         """Another case takes the place of this one, which is let go of."""
         with self.lock:
-            old, self.case, self.triage, self.result = self.case, case, triage, result
+            old, self.case, self.result = self.case, case, result
+            self._answer(answer)
             self._index()
             for reader in self._of_case:
                 reader()
@@ -80,3 +95,45 @@ class Desk:
     def on_choice(self, reader: Reader) -> None:
         """Call `reader` when another conversation was chosen."""
         self._of_choice.append(reader)
+
+
+class Desk(CaseDesk):
+    """A triaged case."""
+
+    def __init__(
+        self, case: Case, triage: Triage, result: Result, chosen: Key | None = None
+    ) -> None:
+        self._answer(triage)
+        super().__init__(case, result, chosen)
+
+    def _answer(self, answer: Triage) -> None:
+        self.triage = answer
+        #: All conversations, the most urgent first.
+        self.urgent = answer.by_urgency()
+
+    def _conversations(self) -> Mapping[Key, Any]:
+        return {(c.source, c.conversation_id): c for c in self.urgent}
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """What was found."""
+        return self.triage.findings
+
+
+class MapDesk(CaseDesk):
+    """A case whose snapshots were mapped."""
+
+    def __init__(self, case: Case, state: StateMap, result: Result) -> None:
+        self.state = state
+        super().__init__(case, result)
+
+    def _answer(self, answer: StateMap) -> None:
+        self.state = answer
+
+    def _conversations(self) -> Mapping[Key, Any]:
+        return {(c["source"], c["conversation_id"]): c for c in self.state.conversations}
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """What was found."""
+        return self.state.findings

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from axnb.checks.registry import find_check
 from axnb.lab import fragments
-from axnb.lab.desk import Desk, Key
+from axnb.lab.desk import CaseDesk, Key
 from axnb.lab.fragments import Column
 from axnb.lab.frames import frame_of
 from axnb.lab.view import View
@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 _MOST = 50
 _CLASSES = (
     *(Column("finding"), Column("severity"), Column("count", "number")),
-    *(Column("first conversation", "id"), Column("step", "number"), Column("what")),
+    *(Column("first is about", "id"), Column("step", "number"), Column("what")),
 )
 _FINDINGS = (
-    *(Column("finding"), Column("conversation", "id"), Column("step", "number")),
+    *(Column("finding"), Column("about", "id"), Column("step", "number")),
     *(Column("what"), Column("witness", "id")),
 )
-_FRAME = ("id", "name", "severity", "source", "conversation_id", "step", "sentence")
+_FRAME = (
+    *("id", "name", "severity", "source", "conversation_id", "step", "snapshot", "object", "actor"),
+    "sentence",
+)
 _ALL = "all"
 _NOBODY = ("–", -1)
 
@@ -37,7 +40,7 @@ _NOBODY = ("–", -1)
 class FindingsView(View):
     """Findings, the worst first."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: CaseDesk) -> None:
         super().__init__(desk)
         self._class = _ALL
         self._severity = _ALL
@@ -45,7 +48,7 @@ class FindingsView(View):
     def _fitting(self) -> list[Finding]:
         found = [
             f
-            for f in self._desk.triage.findings
+            for f in self._desk.findings
             if self._class in (_ALL, f.id) and self._severity in (_ALL, f.severity)
         ]
         return sorted(found, key=lambda f: (SEVERITIES.index(f.severity), f.id))
@@ -127,7 +130,7 @@ class FindingsView(View):
         )
 
     def _classes(self) -> list[tuple[str, str]]:
-        counts = Counter(map(_named, self._desk.triage.findings))
+        counts = Counter(map(_named, self._desk.findings))
         found = [(f"{named} ({n:,})", named.split()[1]) for named, n in sorted(counts.items())]
         return [("all", _ALL), *found]
 
@@ -137,18 +140,19 @@ class FindingsView(View):
         return [fragments.sentence(" ".join(find_check(self._class).explanation.split()))]
 
     def _about(self, finding: Finding) -> str:
-        if finding.conversation_id is None:
-            return "the whole source"
-        return self._desk.label(_key(finding))
+        if finding.conversation_id is not None:
+            return self._desk.label(_key(finding))
+        named = finding.actor or finding.snapshot or finding.object
+        return "the whole source" if named is None else named
 
     def _page(self, here: list[Finding], fitting: int) -> list[str]:
         if not fitting:
-            nothing = "Nothing was found." if not self._desk.triage.findings else "No finding fits."
+            nothing = "Nothing was found." if not self._desk.findings else "No finding fits."
             return [fragments.sentence(nothing)]
         rows = [
             (
                 *(_named(f), self._about(f), f.step, f.sentence),
-                ", ".join(f"step {w.step} {(w.digest or '')[:12]}" for w in f.witness[:3]),
+                _witness(f),
             )
             for f in here
         ]
@@ -157,6 +161,13 @@ class FindingsView(View):
 
 def _key(finding: Finding) -> Key:
     return finding.source, finding.conversation_id or ""
+
+
+def _witness(finding: Finding) -> str:
+    """The rows of a log that prove it, or the key of what lies in a bucket."""
+    if key := finding.object or finding.snapshot:
+        return key
+    return ", ".join(f"step {w.step} {(w.digest or '')[:12]}" for w in finding.witness[:3])
 
 
 def _named(finding: Finding) -> str:

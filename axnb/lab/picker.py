@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from axnb.lab import controls
-from axnb.lab.desk import Desk, Key
+from axnb.lab.desk import CaseDesk, Key
 
 if TYPE_CHECKING:
     from ipywidgets import HTML, Widget
@@ -22,7 +22,7 @@ class Picker:
     `pick` is called when a person chooses; what goes wrong is said in `place`.
     """
 
-    def __init__(self, desk: Desk, label: str, place: HTML, pick: Callable[[], None]) -> None:
+    def __init__(self, desk: CaseDesk, label: str, place: HTML, pick: Callable[[], None]) -> None:
         self._desk, self._pick = desk, pick
         self._shown: Key | None = None
         self._is_offering = False

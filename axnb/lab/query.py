@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import ipywidgets as widgets
 
 from axnb.lab import controls, fragments
-from axnb.lab.desk import Desk
+from axnb.lab.desk import CaseDesk
 from axnb.lab.fragments import Column
 from axnb.lab.frames import harmless
 from axnb.lab.task import Task
@@ -26,7 +26,7 @@ _FIRST = "select tool, outcome, count(*) as calls from tool_calls group by all o
 class QueryBox:
     """A text field, a button, and the rows of the last query."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: CaseDesk) -> None:
         self._desk = desk
         self._queries: Queries | None = None
         self._answer: Answer | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from axnb.case.browse import MOST_COUNTED, START, RowFilter, count_of_rows, page_of_rows
 from axnb.errors import UsageError
 from axnb.lab import controls, fragments
-from axnb.lab.desk import Desk
+from axnb.lab.desk import CaseDesk
 from axnb.lab.fragments import Column
 from axnb.lab.frames import frame_of
 from axnb.text import is_text
@@ -38,7 +38,7 @@ _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 class RowsBrowser:
     """Filters above a page of rows."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: CaseDesk) -> None:
         self._desk = desk
         self._source = controls.choice("Source", self._sources())
         self._fields = {

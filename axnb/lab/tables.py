@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from axnb.case.case import ask
 from axnb.lab import fragments
-from axnb.lab.desk import Desk
+from axnb.lab.desk import CaseDesk
 from axnb.lab.fragments import Column
 from axnb.lab.frames import frame_of
 from axnb.lab.view import View
@@ -25,7 +25,7 @@ _TABLES = (Column("name", "id"), Column("kind"), Column("rows", "number"))
 class TablesView(View):
     """The tables of the case; with a person, what can be done with them."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: CaseDesk) -> None:
         super().__init__(desk)
         self.rows: RowsBrowser | None = None
         self.compared: Comparison | None = None

@@ -12,6 +12,7 @@ from axnb.lab import fragments
 from axnb.lab.desk import Desk, Key
 from axnb.lab.frames import frame_of
 from axnb.lab.view import View
+from axnb.report.groups import about_snapshot
 from axnb.report.lines import (
     Gap,
     Hidden,
@@ -46,6 +47,8 @@ _MOST_OF_ROW, _MOST_LINES, _MOST_LEFT = 20, 4_000, 20
 
 class TimelineView(View):
     """The chosen conversation; without a person, the most urgent one."""
+
+    _desk: Desk
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -113,7 +116,7 @@ class TimelineView(View):
         told += [count(timeline.total, "step"), c.state]
         if c.first_seen:
             told.append(f"first seen {c.first_seen}, last seen {c.last_seen}")
-        return ", ".join(filter(None, told))
+        return ", ".join(filter(None, [*told, about_snapshot(c)]))
 
     # --- with a person -------------------------------------------------------------------------
 

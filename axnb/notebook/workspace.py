@@ -2,73 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from axnb.ax.versions import resolve
 from axnb.case.case import Case
-from axnb.errors import AxnbError, UsageError, VerdictError
+from axnb.errors import UsageError
 from axnb.evidence.load import LoadOptions
-from axnb.lab.choice import ChoiceView
 from axnb.lab.conversations import ConversationsView
 from axnb.lab.desk import Desk
-from axnb.lab.findings import FindingsView
 from axnb.lab.progress import shown_progress
-from axnb.lab.summary import SummaryView
 from axnb.lab.tables import TablesView
 from axnb.lab.timeline import TimelineView
-from axnb.loading import load_or_reuse, load_witnesses
+from axnb.loading import load_or_reuse, load_state, load_witnesses
+from axnb.notebook.base import Opened, Progress, Workspace, opened
 from axnb.notebook.parameters import check_types, refuse_secrets
 from axnb.notebook.shipped import shipped
-from axnb.report.folder import write_folder
 from axnb.report.triage_result import Asked, triage_result
-from axnb.result import EXIT_CODES, Result
-from axnb.settings import Settings
+from axnb.result import Result
 from axnb.triaging import Question, Triage, triage
 
 #: What the notebook reads if nobody names a log.
 _SAMPLE = "sample_data/log.sqlite"
 
-Progress = Callable[[str], None]
 
-
-class TriageWorkspace:
+class TriageWorkspace(Workspace):
     """A triaged case, and what each cell of the notebook shows of it."""
 
+    _desk: Desk
+
     def __init__(self, chosen: dict[str, Any], progress: Progress) -> None:
-        self._chosen = chosen
-        opened = _Opened.open(chosen, progress)
-        self._desk = Desk(opened.case, opened.triage, opened.result)
-        self._choice = ChoiceView(self._desk, chosen, self.save(), self._open_anew)
-        self._summary = SummaryView(self._desk)
+        found = self._open(chosen, progress)
+        super().__init__(chosen, Desk(found.case, found.answer, found.result))
         self._conversations = ConversationsView(self._desk)
         self._timeline = TimelineView(self._desk)
-        self._findings = FindingsView(self._desk)
         self._tables = TablesView(self._desk)
-
-    @property
-    def case(self) -> Case:
-        """The case: `work.case.frame("select …")` gives a DataFrame of any query."""
-        return self._desk.case
 
     @property
     def triage(self) -> Triage:
         """The triage."""
         return self._desk.triage
-
-    def result(self) -> Result:
-        """The triage in the form of a result."""
-        return self._desk.result
-
-    def choice(self) -> ChoiceView:
-        """What was chosen and read; with a person, a place to choose anew."""
-        return self._choice
-
-    def summary(self) -> SummaryView:
-        """The verdict, and how far it reaches."""
-        return self._summary
 
     def conversations(self) -> ConversationsView:
         """Which conversations need attention, and which calls must be read back."""
@@ -78,41 +53,30 @@ class TriageWorkspace:
         """One conversation, row by row."""
         return self._timeline
 
-    def findings(self) -> FindingsView:
-        """What was found."""
-        return self._findings
-
     def tables(self) -> TablesView:
         """Rows, comparisons and SQL."""
         return self._tables
 
-    def finish(self) -> str:
-        """Say the verdict; raise VerdictError on failed, and on inconclusive unless accepted."""
-        verdict = self.triage.verdict
-        accepted = verdict == "inconclusive" and self._chosen["accept_inconclusive"]
-        if verdict == "ok" or accepted:
-            return f"The verdict is {verdict}."
-        raise VerdictError(f"the verdict is {verdict}.", EXIT_CODES[verdict])
+    def _open(self, chosen: Mapping[str, Any], progress: Progress) -> Opened[Triage]:
+        refuse_secrets(chosen)
+        check_types(chosen, open_triage)
+        only = (chosen["conversation"],) if chosen["conversation"] else ()
+        beside = _Beside.parse(chosen["beside"])
+        asked = Asked.now(
+            chosen["ax_version"],
+            chosen["harnesses"],
+            only,
+            beside.expected,
+            Path(chosen["settings"]) if chosen["settings"] else None,
+            accept_inconclusive=chosen["accept_inconclusive"],
+            live=chosen["live"],
+        )
 
-    def save(self) -> str:
-        """Write the result folder, and say where it is."""
-        return _save(self.result(), self._chosen["out"], self.case)
+        def ask(case: Case) -> tuple[Triage, Result]:
+            answer = _ask(case, chosen, only, beside, progress)
+            return answer, triage_result(case, answer, asked)
 
-    def _open_anew(self, values: Mapping[str, Any], progress: Progress) -> str:
-        """Open what a person chose, and let it take the place of what was open."""
-        chosen = {**self._chosen, **values}
-        _check(chosen)
-        opened = _Opened.open(chosen, progress)
-        try:
-            # Whoever has stopped it by now does not want it.
-            progress("writing the result …")
-            saved = _save(opened.result, chosen["out"], opened.case)
-        except BaseException:
-            opened.case.close()
-            raise
-        self._chosen.update(chosen)
-        self._desk.replace(opened.case, opened.triage, opened.result)
-        return saved
+        return opened(chosen, ask)
 
 
 def open_triage(
@@ -129,8 +93,8 @@ def open_triage(
 ) -> TriageWorkspace:
     """Load a log with what stands beside it, triage it, and write the result.
 
-    An entry of `beside` is another log, `client=FILE`, `server-log=FILE` or `expect-last=ID=N`, as
-    the options of `axnb triage` have it.
+    An entry of `beside` is another log, `client=FILE`, `server-log=FILE`, `expect-last=ID=N`,
+    `snapshots=URL` or `records=FILE`, as the options of `axnb triage` have it.
 
     Raises UsageError for a value that cannot be meant, SourceError if the log cannot be read.
     """
@@ -146,7 +110,6 @@ def open_triage(
         "settings": settings,
         "accept_inconclusive": accept_inconclusive,
     }
-    _check(chosen)
     with shown_progress() as progress:
         return TriageWorkspace(chosen, progress)
 
@@ -156,53 +119,6 @@ def _sample(source: str) -> str:
     if source != _SAMPLE or Path(source).exists():
         return source
     return str(shipped("sample_data", "log.sqlite"))
-
-
-def _save(result: Result, out: str, case: Case) -> str:
-    if not out:
-        return "Nothing was written: the parameter out names no folder."
-    folder = Path(out)
-    write_folder(result, folder, case.settings.environment)
-    return f"The result is in {folder}."
-
-
-def _check(chosen: Mapping[str, Any]) -> None:
-    refuse_secrets(chosen)
-    check_types(chosen, open_triage)
-
-
-@dataclass(frozen=True)
-class _Opened:
-    """A case that was loaded and triaged."""
-
-    case: Case
-    triage: Triage
-    result: Result
-
-    @classmethod
-    def open(cls, chosen: Mapping[str, Any], progress: Progress) -> _Opened:
-        where = Path(chosen["settings"]) if chosen["settings"] else None
-        only = (chosen["conversation"],) if chosen["conversation"] else ()
-        beside = _Beside.parse(chosen["beside"])
-        asked = Asked.now(
-            chosen["ax_version"],
-            chosen["harnesses"],
-            only,
-            beside.expected,
-            where,
-            accept_inconclusive=chosen["accept_inconclusive"],
-            live=chosen["live"],
-        )
-        case = Case(chosen["case"] or None, Settings.read(where))
-        try:
-            answer = _ask(case, chosen, only, beside, progress)
-            return cls(case, answer, triage_result(case, answer, asked))
-        except KeyboardInterrupt:
-            case.close()
-            raise AxnbError("stopped; nothing was changed.") from None
-        except BaseException:
-            case.close()
-            raise
 
 
 def _question(chosen: Mapping[str, Any], only: Sequence[str], beside: _Beside) -> Question:
@@ -231,9 +147,10 @@ def _ask(
         lambda rows: progress(f"read {rows:,} rows"),
     )
     witnesses = load_witnesses(case, beside.clients, beside.server_logs)
+    state = load_state(case, beside.snapshots, beside.records, progress=progress)
     progress("looking for findings …")
     question = replace(question, harnesses=question.harnesses or loaded.harnesses)
-    return triage(case, question, only, (*loaded.skipped, *witnesses.skipped))
+    return triage(case, question, only, (*loaded.skipped, *witnesses.skipped, *state.skipped))
 
 
 @dataclass(frozen=True)
@@ -244,15 +161,19 @@ class _Beside:
     clients: list[str]
     server_logs: list[str]
     expected: list[str]
+    snapshots: list[str]
+    records: list[str]
 
     @classmethod
     def parse(cls, entries: Sequence[str]) -> _Beside:
         """Sort entries. Raises UsageError for an empty one."""
-        beside = cls([], [], [], [])
+        beside = cls([], [], [], [], [], [])
         kinds = {
             "client": beside.clients,
             "server-log": beside.server_logs,
             "expect-last": beside.expected,
+            "snapshots": beside.snapshots,
+            "records": beside.records,
         }
         for entry in entries:
             kind, separator, value = entry.partition("=")

@@ -88,6 +88,6 @@ def _finding(finding: Finding) -> str:
     place = [] if finding.conversation_id is None else [name(finding.conversation_id, 20)]
     place += [] if finding.step is None else [f"step {finding.step}"]
     if not place and (held := finding.object or finding.snapshot or finding.actor):
-        place = [name(held, 44)]
+        place = [name(held, 26)]
     sentence = safe(finding.sentence)
     return f"{' '.join(place)}: {sentence}" if place else sentence

@@ -9,6 +9,7 @@ from pathlib import Path
 from axnb.case.case import Case
 from axnb.errors import UsageError
 from axnb.report.commands import PLANNED, Command, Commands, explain, next_lines
+from axnb.report.groups import about_snapshot
 from axnb.report.lines import (
     ABOUT,
     Gap,
@@ -115,6 +116,8 @@ class _Block:
         yield f"{title}     {told}"
         if c.first_seen:
             yield f"  first seen {c.first_seen}, last seen {c.last_seen}"
+        if (held := about_snapshot(c)) is not None:
+            yield from _indented(held, 2)
 
     # --- the timeline --------------------------------------------------------------------------
 

@@ -76,6 +76,27 @@ def standing(c: ConversationTriage) -> str:
     return f"{told}; {about}" if about else told
 
 
+#: How a snapshot stands to its log, at length.
+_STANDS = {
+    "fits": "it fits the log",
+    "unknown": "no time tells whether it or the log is newer",
+    "log-ahead": "it is older than the log",
+    "snapshot-ahead": "it is newer than the log",
+    "gone": "its record names it, and it is not in the bucket",
+}
+
+
+def about_snapshot(c: ConversationTriage) -> str | None:
+    """The snapshot that a conversation would go on from; None where no bucket was read."""
+    held = c.snapshot
+    if held is None:
+        return None
+    if held.key is None:
+        return "no snapshot of it is in the bucket"
+    told = [held.restorable or "", _STANDS.get(held.relation, held.relation)]
+    return f"snapshot {safe(held.key)}: {', '.join(filter(None, told))}"
+
+
 def _standing(c: ConversationTriage) -> str:
     if c.action == "nothing":
         return f"{count(c.turns, 'turn')}, {c.state}"

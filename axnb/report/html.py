@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from axnb.report import charts
-from axnb.report.view import MOST_SENTENCES, MOST_SOURCES, about, brief, view
+from axnb.report.view import MOST_SENTENCES, MOST_SOURCES, brief, view, whose
 from axnb.report.words import SOURCE_KINDS
 from axnb.result import Result
 from axnb.text import count, safe
@@ -80,7 +80,7 @@ def environment(*rooms: str) -> Environment:
         keep_trailing_newline=True,
     )
     templates.filters |= {
-        "about": about,
+        "whose": whose,
         "brief": brief,
         "capital": _capital,
         "moment": _moment,

@@ -14,7 +14,7 @@ from axnb.report.words import SEVERITIES, SOURCE_KINDS
 from axnb.text import columns, count, cut, cut_middle, pad, safe, wrap
 
 _ID_WIDTH = 24
-_KEY_WIDTH = 30
+_KEY_WIDTH = 13
 _FEW = 20
 
 
@@ -58,6 +58,8 @@ def _verdict(found: StateMap, colour: bool) -> list[str]:
 def _group(restorable: str, chosen: Sequence[MappedSnapshot], everything: bool) -> list[str]:
     title = f"{GROUPS[restorable].upper()}  {len(chosen):,}"
     lines = [f"{title:<24}{WHY[restorable]}"]
+    if restorable == "full" and not everything:
+        return lines
     # Those that something starts from come first.
     ordered = sorted(chosen, key=lambda s: (not s.row["is_current"], s.key))
     shown = ordered if everything else ordered[:_FEW]

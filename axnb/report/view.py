@@ -187,18 +187,23 @@ def _classes(result: Result) -> Iterable[FindingClass]:
         )
 
 
-#: Keys of findings that are about no row of a log, those that people know best first.
+#: Keys of findings that are about no row of a log.
 _STATE_KEYS = frozenset({"actor", "snapshot", "object"})
 
 
-def about(finding: Mapping[str, Any]) -> str | None:
-    """What a finding is about: a conversation, else an actor, a snapshot or an object.
+def whose(finding: Mapping[str, Any]) -> str | None:
+    """The conversation or actor that a finding is about; None for a snapshot of nobody, an object
+    or a whole source."""
+    return _first_of(finding["keys"], "conversation_id", "actor")
 
-    None for a whole source.
-    """
-    keys = finding["keys"]
-    found = (keys.get(name) for name in ("conversation_id", "actor", "snapshot", "object"))
-    return next((str(key) for key in found if key is not None), None)
+
+def about(finding: Mapping[str, Any]) -> str | None:
+    """What a finding is about: the same, else a snapshot or an object; None for a whole source."""
+    return whose(finding) or _first_of(finding["keys"], "object", "snapshot")
+
+
+def _first_of(keys: Mapping[str, Any], *names: str) -> str | None:
+    return next((str(keys[name]) for name in names if keys.get(name) is not None), None)
 
 
 def _rank(severity: str) -> int:

@@ -38,7 +38,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> TriageWorkspace:
 @pytest.fixture
 def desk(shared: TriageWorkspace) -> Desk:
     """A desk of one's own."""
-    return Desk(shared.case, shared.triage, shared.result)
+    return Desk(shared.case, shared.triage, shared.result())
 
 
 def _ids(widget: Any) -> list[str]:

@@ -196,7 +196,7 @@ def test_a_query_on_the_old_case_is_not_shown_for_the_new_one(
         def __iter__(self) -> Iterator[Any]:
             yield from super().__iter__()
             other = open_triage(notebook.work._chosen["source"])
-            desk.replace(other.case, other.triage, other.result)
+            desk.replace(other.case, other.triage, other.result())
 
     monkeypatch.setattr(query, "Queries", Late)
     control(box.box, "Run").click()

@@ -48,7 +48,7 @@ class BucketLocator:
         if not is_path(text) or not text:
             raise UsageError(f"the bucket is neither a URL nor a path: write {_FORMS}.")
         if os.path.isdir(text):
-            return cls("file", text)
+            return cls("file", os.path.abspath(text))
         if _VARIABLE.fullmatch(text):
             return _of_variable(text, environment)
         if os.path.exists(text):
