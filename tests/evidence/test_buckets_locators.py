@@ -43,7 +43,7 @@ def test_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert BucketLocator.parse(f"file://{tmp_path}/a%20b", {}) == expected
     assert BucketLocator.parse(f"file://localhost{tmp_path}/a%20b/", {}) == expected
     monkeypatch.chdir(tmp_path)
-    assert BucketLocator.parse("a b", {}) == BucketLocator("file", "a b")
+    assert BucketLocator.parse("a b", {}) == expected
     for wrong in (f"{folder}/file", f"file://{folder}/file", f"{tmp_path}/none", "file://host/x"):
         with pytest.raises(UsageError):
             BucketLocator.parse(wrong, {})
