@@ -105,6 +105,9 @@ CASES: list[tuple[str, SnapshotFacts, Target, str]] = [
     ("golden", data(from_data="golden"), replace(AUGUST, golden="full"), "unknown"),
     ("memory", full(), replace(AUGUST, wrote_it=None), "unknown"),
     ("memory", full(), replace(AUGUST, same_cpu=None), "unknown"),
+    ("memory", full(), replace(AUGUST, same_cpu=False), "refused"),
+    ("pause-image-pull", full(), replace(AUGUST, pause_images=frozenset({"q"})), "unknown"),
+    ("suspect-object", full(suspect=("pages.img",)), AUGUST, "unknown"),
     ("memory", full("B5", content="rootfs"), OCTOBER, "unknown"),
 ]
 
