@@ -34,4 +34,6 @@ def in_order(
         while waiting:
             yield waiting.popleft().result()
     finally:
+        if stop:
+            stop()
         pool.shutdown(cancel_futures=True)
