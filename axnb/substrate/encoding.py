@@ -7,8 +7,8 @@ not tell which; the first bytes do.
 Substrate's own reader is lenient: since 2026-06-25 it takes every truncation of a plain object for
 a shorter file and an empty object for an empty one, stops at the end marker without a look behind
 it, and writes each extent where it says, also over another. This reader refuses all of that. What
-no reader can see from the bytes alone: another valid object in this one's place, and a size in a
-sparse stream that was raised.
+no decoder can see from the bytes alone, `bodies` and `cross` look for: another valid object in this
+one's place, and a size in a sparse stream that was raised.
 """
 
 from __future__ import annotations

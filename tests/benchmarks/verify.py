@@ -6,8 +6,9 @@ The objects are as Substrate's encoder writes them: `ATESPRSE`, a version, one z
 fastest level with its checksum. Their files are memory pages (code, pointers, text, noise, zeros)
 with holes. The twin of an object is its frame alone. Ours does more than the twin: two digests of
 SHA-256, the walk over extents and blocks, and the content; and it takes two objects at a time,
-where `zstd -t` takes one after the other. Contenders take turns, each in a fresh process, and the
-median counts. Exit code 1 if a target is missed.
+where `zstd -t` takes one after the other: so it needs two cores that nobody else uses; `cpu s`
+tells if it had them (about two times the seconds). Contenders take turns, each in a fresh process,
+and the median counts. Exit code 1 if a target is missed.
 
 zstd     `zstd -t` on the twins
 loop     python-zstandard's `decompressobj` on the twins, 128 KiB fed at a time, and nothing else

@@ -25,6 +25,9 @@ SPARSE = [
 ]
 
 
+WHOLE = pytest.mark.skipif(not objects.IS_WHOLE, reason="the whole collection does not lie here")
+
+
 def named(found: list[Contradiction]) -> set[tuple[str, str]]:
     return {(one.file, one.name) for one in found}
 
@@ -134,7 +137,7 @@ UNSEEN = {
 }
 
 
-@pytest.mark.skipif(not objects.IS_WHOLE, reason="the whole collection does not lie here")
+@WHOLE
 def test_what_another_snapshots_object_shows() -> None:
     """Every file of every snapshot in every place of every snapshot."""
     told: Counter[tuple[str, str]] = Counter()
@@ -153,6 +156,7 @@ def test_what_another_snapshots_object_shows() -> None:
     assert min(told["pages.img", "pages.img"], told["pages_meta.img", "pages_meta.img"]) > 100
 
 
+@WHOLE
 def test_a_file_of_the_same_kind_and_size_is_not_told() -> None:
     """Documented: the pages of two full checkpoints have the same size here."""
     first, second = (s for s in GOOD if s.case.name == "b3b-full-second")
