@@ -10,11 +10,11 @@ of another snapshot in a place of another kind, but for what follows.
 
 What stays unseen: a file of another snapshot of the same kind, with the same size where a neighbour
 tells it (`multitar.img`, `pages_meta.img` of a data checkpoint, `pages.img`, `memory-ranges`), with
-any size where none does (`checkpoint.img`, `pages_meta.img` of a full one, the others). In the
-place of a `pages_meta.img` in no known form, and beside it in that of `pages.img`, also other
-things that have no form: pages, texts, small messages. A `rootfs-upper.tar` reads as a durable
-directory with folders `fs`. And the whole set of another snapshot fits together: that is for the
-manifest, the records and the log to tell.
+any size where none does (`checkpoint.img`, `pages_meta.img` of a full one, the others). What has
+no form of its own (pages, texts, small messages) in the place of a full one's `pages_meta.img`, of
+which not every form is known; `memory-ranges` in that of `pages.img` if its map has no form. A
+`rootfs-upper.tar` reads as a durable directory with folders `fs`. And the whole set of another
+snapshot fits together: that is for the manifest, the records and the log to tell.
 """
 
 from __future__ import annotations
