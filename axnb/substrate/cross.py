@@ -4,10 +4,17 @@ Each file can be sound and be as its name says, and still not be this snapshot's
 `fscheckpoint.json` or `.pb` (of `multitar.img`, `pages_meta.img`), by `pages_meta.img` (of
 `pages.img`) and by `config.json` (of `memory-ranges`); and no two files of a snapshot are equal.
 
-What stays unseen: a file of another snapshot, of the same kind and with the same size, and where
-nobody tells a size (`checkpoint.img`, `durable-dir.tar`, `rootfs-upper.tar`, `state.json`,
-`base-id`) with any size. The whole set of another snapshot fits together too: that is for the
-manifest, the records and the log to tell.
+What is proved, of every genuine snapshot: a size that was raised, by one byte or more, of any file
+(of `memory-ranges` by `config.json` alone); another object of the same snapshot in any place; one
+of another snapshot in a place of another kind, but for what follows.
+
+What stays unseen: a file of another snapshot of the same kind, with the same size where a neighbour
+tells it (`multitar.img`, `pages_meta.img` of a data checkpoint, `pages.img`, `memory-ranges`), with
+any size where none does (`checkpoint.img`, `pages_meta.img` of a full one, the others). What has
+no form of its own (pages, texts, small messages) in the place of a full one's `pages_meta.img`, of
+which not every form is known; `memory-ranges` in that of `pages.img` if its map has no form. A
+`rootfs-upper.tar` reads as a durable directory with folders `fs`. And the whole set of another
+snapshot fits together: that is for the manifest, the records and the log to tell.
 """
 
 from __future__ import annotations
