@@ -49,6 +49,9 @@ _AN_OBJECT = re.compile(rb"\s*\{")
 _A_MESSAGE = re.compile(rb"[\x08\x12\x18\x22\x2a\x32]")
 _NOTHING = re.compile(rb"(?!)")
 
+#: Why a content is not known that is not as Substrate writes it either.
+ODD_MEMBERS, ODD_SIZE = "members-of-another-tar", "no-whole-pages"
+
 #: Reasons that are no proof: bounds of ours, and what other readers take.
 _UNSURE = (
     "duplicate-key",
@@ -159,7 +162,8 @@ def _rootfs(pieces: Pieces) -> Finding:
 def _of_another(found: Finding) -> Finding:
     if found.content != "as-named":
         return found
-    return replace(found, content="other", why="members-of-another-tar")
+    # A restore unpacks it all the same, wherever it leads.
+    return replace(found, content="unknown", why=ODD_MEMBERS)
 
 
 def _listed(pieces: Pieces, summary: _Summary, *, is_multitar: bool = False) -> Finding:

@@ -23,10 +23,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from axnb.substrate.bodies import ENDS_IN_A_HOLE, Body
+from axnb.substrate.bodies import ENDS_IN_A_HOLE, ODD_CONTENT, Body
 from axnb.substrate.contents import is_known, kind_of, neighbour
 
-Name = Literal["other-content", "other-size", "same-as-another", "ends-in-a-hole"]
+Name = Literal[
+    "other-content", "unusual-content", "other-size", "same-as-another", "ends-in-a-hole"
+]
 
 #: Equal files below this prove nothing: `{}` is a configuration as well as a state.
 _LEAST_EQUAL = 16
@@ -37,6 +39,7 @@ class Contradiction:
     """Something about a file that cannot be if the snapshot is as it was written.
 
     other-content    the content is not what the name says; `detail` is `Body.content_why`
+    unusual-content  Substrate writes none like it, and restores it; `detail` is `Body.content_why`
     other-size       it has another size than its neighbour says; `detail` is `EXPECTED:FOUND`
     same-as-another  it is equal to a file of another name; one of the two is another object
     ends-in-a-hole   the size in the sparse stream was raised; or, if no other reader tells so, a
@@ -59,6 +62,8 @@ def contradictions(files: Mapping[str, Body]) -> list[Contradiction]:
     for file, body in files.items():
         if body.content == "other":
             found.append(Contradiction(file, "other-content", detail=body.content_why))
+        if ODD_CONTENT in body.remarks:
+            found.append(Contradiction(file, "unusual-content", detail=body.content_why))
         if ENDS_IN_A_HOLE in body.remarks:
             found.append(Contradiction(file, "ends-in-a-hole"))
         found += _sizes(file, body, files)

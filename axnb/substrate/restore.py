@@ -178,7 +178,7 @@ def _not_verified(facts: SnapshotFacts, _: Target) -> Decision | None:
 
 def _suspect(facts: SnapshotFacts, _: Target) -> Decision | None:
     if set(facts.suspect) & set(facts.files):
-        return _unknown("an object may not be what was written: its file ends in a hole")
+        return _unknown("an object may not be what was written: it is not as Substrate writes it")
     return None
 
 
