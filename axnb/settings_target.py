@@ -158,9 +158,18 @@ class _Reader:
         value = self._table.get("templates")
         if value is None:
             return None
+        if isinstance(value, list):
+            value = {self._name(about): about for about in value}
         if not isinstance(value, dict):
             raise self._refused("templates", "a table by ATESPACE/NAME")
         return {name: self._template(name, about) for name, about in value.items()}
+
+    def _name(self, about: Any) -> str:
+        """The name of a template in a list of tables ([[target.templates]])."""
+        name = about.pop("name", None) if isinstance(about, dict) else None
+        if not isinstance(name, str):
+            raise self._refused("templates", "a table by ATESPACE/NAME")
+        return name
 
     def _template(self, name: str, about: Any) -> TemplateSettings:
         key = f"templates.{name[:80]}"
@@ -175,15 +184,14 @@ class _Reader:
 
 
 def _digests(value: Any) -> Iterator[str]:
-    """Every digest in a value: a text, a list, or tables in which `url` is none."""
+    """Every digest in a value: a text, a list, a table with `sha256`, or tables of such."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
         for item in value:
             yield from _digests(item)
     elif isinstance(value, dict):
-        for key, item in value.items():
-            if key != "url":
-                yield from _digests(item)
+        for item in [value["sha256"]] if "sha256" in value else value.values():
+            yield from _digests(item)
     else:
         yield ""

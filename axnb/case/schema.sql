@@ -458,7 +458,7 @@ create table if not exists snapshot_objects (
     frames bigint,
     restored_size bigint,
     restored_sha256 varchar,
-    remarks varchar[] not null        -- no-checksum, skippable-frame, ends-in-a-hole, other-content
+    remarks varchar[] not null        -- no-checksum, skippable-frame, ends-in-a-hole, raised-size, odd-content
 );
 
 -- An actor, as the control plane's export says.

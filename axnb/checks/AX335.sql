@@ -1,20 +1,20 @@
 -- id: AX335
--- name: suspicious-size
+-- name: raised-size
 -- severity: warning
 -- needs: snapshots
 -- empty without: snapshots
 --
--- A file ends in a hole, which Substrate's builds write of no file but a guest's memory. So looks an
--- object whose declared size was raised: it decodes, and restores to a longer file. Whether it is so,
--- its bytes do not tell: the snapshot is `unknown` at best.
+-- A file ends in a hole that begins within a block, where no file system has one begin: the size that
+-- the object declares was raised, or somebody else wrote it. It decodes, and restores to a longer file
+-- than was written. The snapshot is `unknown` at best.
 select
     m.source,
     case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
     null::bigint as step,
-    format('{} ends in a hole.', short(o.file)) as sentence,
+    format('{} declares more bytes than it has.', short(o.file)) as sentence,
     [witness_row(null, unhex(o.sha256))] as witness,
     m.snapshot,
     o.key as object,
     null as actor
 from mapped m join snapshot_objects o on o.source = m.source and o.snapshot = m.snapshot
-where list_contains(o.remarks, 'ends-in-a-hole') and o.state = 'sound' and o.is_latest
+where list_contains(o.remarks, 'raised-size') and o.state = 'sound' and o.is_latest

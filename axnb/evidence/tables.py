@@ -18,7 +18,7 @@ _TYPES = {
 }
 
 #: Rows that are handed over at once: an object's row takes about 1 KiB as Python.
-_BATCH = 20_000
+_BATCH = 5000
 
 
 def insert_rows(
@@ -50,26 +50,35 @@ def _insert(
     schema: pa.Schema,
 ) -> None:
     columns = [
-        pa.array([_fit(row.get(field.name)) for row in rows], field.type) for field in schema
+        pa.array(_fitting((row.get(field.name) for row in rows), field.type), field.type)
+        for field in schema
     ]
     session.register("incoming", pa.Table.from_arrays(columns, schema=schema))
     session.execute(f"insert into {table} by name select * from incoming")
     session.unregister("incoming")
 
 
-def _fit(value: Any) -> Any:
-    """A value as a table takes it: times in UTC without a zone, texts as `as_text` has them."""
-    if isinstance(value, str):
-        return as_text(value)
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
-    if isinstance(value, (list, tuple)):
-        return [_fit(item) for item in value]
-    return value
+def _fitting(values: Iterable[Any], kind: pa.DataType) -> list[Any]:
+    """Values as a table takes them: times in UTC without a zone, texts as `as_text` has them."""
+    if pa.types.is_string(kind):
+        return [None if value is None else as_text(value) for value in values]
+    if pa.types.is_timestamp(kind):
+        return [_utc(value) for value in values]
+    if pa.types.is_list(kind):
+        return [None if value is None else [as_text(item) for item in value] for value in values]
+    return list(values)
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    if time is None or time.tzinfo is None:
+        return time
+    return time.astimezone(UTC).replace(tzinfo=None)
 
 
 def as_text(text: str) -> str:
     """A text that has a form in UTF-8: bytes that have none stand as `\\xNN`."""
+    if text.isascii():
+        return text
     for how in ("strict", "surrogateescape", "surrogatepass"):
         try:
             return text.encode(errors=how).decode(errors="backslashreplace")

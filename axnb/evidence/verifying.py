@@ -1,4 +1,4 @@
-"""Read the bodies of a bucket's snapshots, and say of each object whether it is what it should be."""
+"""Read the bodies of a bucket's snapshots: is each object what it should be?"""
 
 from __future__ import annotations
 

@@ -14,12 +14,29 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from axnb.substrate.checkpoint import Head
-from axnb.substrate.contents import PAGE, PAGED, Content, Finding, Members, examine, kind_of
+from axnb.substrate.contents import (
+    ODD_MEMBERS,
+    ODD_SIZE,
+    PAGE,
+    PAGED,
+    Content,
+    Finding,
+    Members,
+    examine,
+    kind_of,
+)
 from axnb.substrate.encoding import Decoded, Passing, Piece, restored
 from axnb.substrate.frames import DEFAULT_LIMITS, Limits
 
 #: A file whose last stretch is a hole and that is no memory of a micro-VM.
 ENDS_IN_A_HOLE = "ends-in-a-hole"
+#: And the hole begins where no file system has one begin.
+RAISED_SIZE = "raised-size"
+#: A content that Substrate does not write, and that restores all the same.
+ODD_CONTENT = "odd-content"
+
+#: Holes begin at blocks of a file system; the nodes' have 4 KiB.
+_BLOCK = 4096
 
 #: Gets each stretch of data (not the holes) with its offset in the file, in order.
 Watch = Callable[[int, bytes], None]
@@ -64,11 +81,16 @@ def read_body(
         continue
     decoded = look.passing.decoded()
     is_memory = kind_of(file) == "memory-ranges"
-    remarks = (ENDS_IN_A_HOLE,) if look.ends_in_hole and not is_memory else ()
+    remarks = []
+    if look.ends_in_hole and not is_memory:
+        remarks.append(ENDS_IN_A_HOLE)
+        # No file system keeps a hole that begins within a block.
+        remarks += [RAISED_SIZE] if look.hole_at % _BLOCK else []
     if kind_of(file) in PAGED and decoded.size % PAGE:
-        found = Finding("other", found.why if found.content == "other" else "no-whole-pages")
+        found = found if found.content == "other" else Finding("unknown", ODD_SIZE)
     about: dict[str, Any] = {field.name: getattr(decoded, field.name) for field in fields(decoded)}
-    about["remarks"] += remarks
+    remarks += [ODD_CONTENT] if found.why in (ODD_MEMBERS, ODD_SIZE) else []
+    about["remarks"] += tuple(remarks)
     return Body(
         **about,
         file=file,
@@ -87,6 +109,8 @@ class _Look:
     def __init__(self, passing: Passing, watch: Watch | None) -> None:
         self.passing = passing
         self.ends_in_hole = False
+        #: Where the last hole begins.
+        self.hole_at = 0
         self._watch = watch
         self._ahead: deque[Piece] = deque()
 
@@ -110,6 +134,8 @@ class _Look:
 
     def _next(self) -> Piece:
         piece = next(self.passing)
+        if piece.data is None and not self.ends_in_hole:
+            self.hole_at = piece.offset
         self.ends_in_hole = piece.data is None
         if self._watch and piece.data is not None:
             self._watch(piece.offset, piece.data)

@@ -42,7 +42,15 @@ PAGE = 4096
 PAGED = ("pages.img", "memory-ranges")
 
 _BASE_ID = re.compile(rb"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\n?")
-_PRINTABLE = re.compile(rb"[\x20-\x7e\s]{1,256}")
+_SOME_ID = re.compile(rb"[A-Za-z0-9._:/@+\s-]{1,256}")
+
+#: How a file may begin: with an object, with the fields 1 to 6 of a message, not at all.
+_AN_OBJECT = re.compile(rb"\s*\{")
+_A_MESSAGE = re.compile(rb"[\x08\x12\x18\x22\x2a\x32]")
+_NOTHING = re.compile(rb"(?!)")
+
+#: Why a content is not known that is not as Substrate writes it either.
+ODD_MEMBERS, ODD_SIZE = "members-of-another-tar", "no-whole-pages"
 
 #: Reasons that are no proof: bounds of ours, and what other readers take.
 _UNSURE = (
@@ -136,13 +144,26 @@ def _tar(pieces: Pieces, *, is_multitar: bool = False) -> Finding:
     return _listed(pieces, _Summary(), is_multitar=is_multitar)
 
 
-def _rootfs(pieces: Pieces) -> Finding:
-    """Its members are `<container>/fs/…`; those of a durable directory are `<volume>/…`."""
+def _durable(pieces: Pieces) -> Finding:
+    """Its members are `<volume>/…`, and a volume is a folder."""
     summary = _Summary()
     found = _listed(pieces, summary)
-    if found.content == "as-named" and summary.below and not summary.below_fs:
-        return replace(found, content="other", why="members-of-another-tar")
-    return found
+    return _of_another(found) if summary.top_files else found
+
+
+def _rootfs(pieces: Pieces) -> Finding:
+    """Its members are `<container>/fs/…`."""
+    summary = _Summary()
+    found = _listed(pieces, summary)
+    is_other = summary.top_files or (summary.below and not summary.below_fs)
+    return _of_another(found) if is_other else found
+
+
+def _of_another(found: Finding) -> Finding:
+    if found.content != "as-named":
+        return found
+    # A restore unpacks it all the same, wherever it leads.
+    return replace(found, content="unknown", why=ODD_MEMBERS)
 
 
 def _listed(pieces: Pieces, summary: _Summary, *, is_multitar: bool = False) -> Finding:
@@ -157,14 +178,16 @@ def _listed(pieces: Pieces, summary: _Summary, *, is_multitar: bool = False) -> 
 class _Summary:
     def __init__(self) -> None:
         self.count = self.risky_count = 0
-        #: Members below the first level, and those of them in a folder `fs`.
-        self.below = self.below_fs = 0
+        #: Members of the first level that are no folders, those below it, and of these those in a
+        #: folder `fs`.
+        self.top_files = self.below = self.below_fs = 0
         self._risky: list[Member] = []
         self._letters = 0
 
     def add(self, member: Member) -> None:
         self.count += 1
         _, _, rest = member.name.removeprefix("./").partition("/")
+        self.top_files += not rest and member.kind != "directory"
         self.below += bool(rest)
         self.below_fs += rest == "fs" or rest.startswith("fs/")
         if not member.risks:
@@ -182,17 +205,22 @@ class _Summary:
 # --- small files ---------------------------------------------------------------------------------
 
 
-def _small(pieces: Pieces, parse: Callable[[bytes], Finding]) -> Finding:
+def _small(
+    pieces: Pieces, parse: Callable[[bytes], Finding], can_begin: re.Pattern[bytes]
+) -> Finding:
+    """A file of which all is needed at once; of a larger one only how it begins is looked at."""
     data = pieces.start(MAX_SMALL + 1)
     if len(data) > MAX_SMALL:
-        return Finding("unknown", "too-large")
+        return Finding("unknown" if can_begin.match(data) else "other", "too-large")
     try:
         return parse(data)
     except RefusedError as err:
         return _refused(err)
 
 
-def _fs_checkpoint(parse: Callable[[bytes], FsCheckpoint]) -> Callable[[Pieces], Finding]:
+def _fs_checkpoint(
+    parse: Callable[[bytes], FsCheckpoint], can_begin: re.Pattern[bytes]
+) -> Callable[[Pieces], Finding]:
     def read(data: bytes) -> Finding:
         found = parse(data)
         if not found.is_one:
@@ -200,7 +228,7 @@ def _fs_checkpoint(parse: Callable[[bytes], FsCheckpoint]) -> Callable[[Pieces],
         told = {"multitar.img": found.tar_size, "pages_meta.img": found.pages_meta_size}
         return Finding("as-named", tells=tuple((k, v) for k, v in told.items() if v is not None))
 
-    return lambda pieces: _small(pieces, read)
+    return lambda pieces: _small(pieces, read, can_begin)
 
 
 def _object(data: bytes) -> dict[str, Any]:
@@ -239,7 +267,7 @@ def _is_fs_checkpoint(tree: dict[str, Any]) -> bool:
 def _base_id(data: bytes) -> Finding:
     if _BASE_ID.fullmatch(data):
         return Finding("as-named")
-    return Finding("unknown" if _PRINTABLE.fullmatch(data) else "other", "no-identifier")
+    return Finding("unknown" if _SOME_ID.fullmatch(data) else "other", "no-identifier")
 
 
 # --- maps and pages ------------------------------------------------------------------------------
@@ -291,12 +319,12 @@ _READERS: dict[str, Callable[[Pieces], Finding]] = {
     "pages_meta.img": _pages_meta,
     "pages.img": _pages,
     "multitar.img": lambda pieces: _tar(pieces, is_multitar=True),
-    "fscheckpoint.json": _fs_checkpoint(parse_json),
-    "fscheckpoint.pb": _fs_checkpoint(parse_pb),
-    "durable-dir.tar": _tar,
+    "fscheckpoint.json": _fs_checkpoint(parse_json, _AN_OBJECT),
+    "fscheckpoint.pb": _fs_checkpoint(parse_pb, _A_MESSAGE),
+    "durable-dir.tar": _durable,
     "rootfs-upper.tar": _rootfs,
-    "config.json": lambda pieces: _small(pieces, _config),
-    "state.json": lambda pieces: _small(pieces, _state),
-    "base-id": lambda pieces: _small(pieces, _base_id),
+    "config.json": lambda pieces: _small(pieces, _config, _AN_OBJECT),
+    "state.json": lambda pieces: _small(pieces, _state, _AN_OBJECT),
+    "base-id": lambda pieces: _small(pieces, _base_id, _NOTHING),
     "memory-ranges": _ram,
 }

@@ -4,10 +4,17 @@ Each file can be sound and be as its name says, and still not be this snapshot's
 `fscheckpoint.json` or `.pb` (of `multitar.img`, `pages_meta.img`), by `pages_meta.img` (of
 `pages.img`) and by `config.json` (of `memory-ranges`); and no two files of a snapshot are equal.
 
-What stays unseen: a file of another snapshot, of the same kind and with the same size, and where
-nobody tells a size (`checkpoint.img`, `durable-dir.tar`, `rootfs-upper.tar`, `state.json`,
-`base-id`) with any size. The whole set of another snapshot fits together too: that is for the
-manifest, the records and the log to tell.
+What is proved, of every genuine snapshot: a size that was raised, by one byte or more, of any file
+(of `memory-ranges` by `config.json` alone); another object of the same snapshot in any place; one
+of another snapshot in a place of another kind, but for what follows.
+
+What stays unseen: a file of another snapshot of the same kind, with the same size where a neighbour
+tells it (`multitar.img`, `pages_meta.img` of a data checkpoint, `pages.img`, `memory-ranges`), with
+any size where none does (`checkpoint.img`, `pages_meta.img` of a full one, the others). What has
+no form of its own (pages, texts, small messages) in the place of a full one's `pages_meta.img`, of
+which not every form is known; `memory-ranges` in that of `pages.img` if its map has no form. A
+`rootfs-upper.tar` reads as a durable directory with folders `fs`. And the whole set of another
+snapshot fits together: that is for the manifest, the records and the log to tell.
 """
 
 from __future__ import annotations
@@ -16,10 +23,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from axnb.substrate.bodies import ENDS_IN_A_HOLE, Body
+from axnb.substrate.bodies import ENDS_IN_A_HOLE, ODD_CONTENT, Body
 from axnb.substrate.contents import is_known, kind_of, neighbour
 
-Name = Literal["other-content", "other-size", "same-as-another", "ends-in-a-hole"]
+Name = Literal[
+    "other-content", "unusual-content", "other-size", "same-as-another", "ends-in-a-hole"
+]
 
 #: Equal files below this prove nothing: `{}` is a configuration as well as a state.
 _LEAST_EQUAL = 16
@@ -30,6 +39,7 @@ class Contradiction:
     """Something about a file that cannot be if the snapshot is as it was written.
 
     other-content    the content is not what the name says; `detail` is `Body.content_why`
+    unusual-content  Substrate writes none like it, and restores it; `detail` is `Body.content_why`
     other-size       it has another size than its neighbour says; `detail` is `EXPECTED:FOUND`
     same-as-another  it is equal to a file of another name; one of the two is another object
     ends-in-a-hole   the size in the sparse stream was raised; or, if no other reader tells so, a
@@ -52,6 +62,8 @@ def contradictions(files: Mapping[str, Body]) -> list[Contradiction]:
     for file, body in files.items():
         if body.content == "other":
             found.append(Contradiction(file, "other-content", detail=body.content_why))
+        if ODD_CONTENT in body.remarks:
+            found.append(Contradiction(file, "unusual-content", detail=body.content_why))
         if ENDS_IN_A_HOLE in body.remarks:
             found.append(Contradiction(file, "ends-in-a-hole"))
         found += _sizes(file, body, files)

@@ -7,8 +7,8 @@ not tell which; the first bytes do.
 Substrate's own reader is lenient: since 2026-06-25 it takes every truncation of a plain object for
 a shorter file and an empty object for an empty one, stops at the end marker without a look behind
 it, and writes each extent where it says, also over another. This reader refuses all of that. What
-no reader can see from the bytes alone: another valid object in this one's place, and a size in a
-sparse stream that was raised.
+no decoder can see from the bytes alone, `bodies` and `cross` look for: another valid object in this
+one's place, and a size in a sparse stream that was raised.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import hashlib
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import zstandard
 
@@ -41,8 +41,7 @@ _ZEROS = bytes(1 << 16)
 _NUMBER = struct.Struct("<q")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A stretch of a restored file: bytes, or a hole (`data` is None) that reads as zeros."""
 
     offset: int
@@ -206,15 +205,15 @@ class Digester:
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
-        self._held: list[bytes] = []
+        self._held: list[bytes | memoryview] = []
         self._size = 0
 
     def add(self, piece: Piece) -> None:
         """Go on with a piece."""
-        data = piece.data
-        if data is not None and len(data) < _SMALL:
-            self._held.append(data)
-            self._size += len(data)
+        data, length = piece.data, piece.length
+        if length < _SMALL:
+            self._held.append(_HOLE[:length] if data is None else data)
+            self._size += length
             if self._size >= _SMALL:
                 self._flush()
             return
@@ -222,7 +221,7 @@ class Digester:
         if data is not None:
             self._hash.update(data)
             return
-        whole, rest = divmod(piece.length, len(_HOLE))
+        whole, rest = divmod(length, len(_HOLE))
         for _ in range(whole):
             self._hash.update(_HOLE)
         self._hash.update(_HOLE[:rest])

@@ -178,7 +178,7 @@ def _not_verified(facts: SnapshotFacts, _: Target) -> Decision | None:
 
 def _suspect(facts: SnapshotFacts, _: Target) -> Decision | None:
     if set(facts.suspect) & set(facts.files):
-        return _unknown("an object may not be what was written: its file ends in a hole")
+        return _unknown("an object may not be what was written: it is not as Substrate writes it")
     return None
 
 
@@ -301,6 +301,8 @@ def _memory(facts: SnapshotFacts, target: Target) -> Decision | None:
         return _unknown("it holds files of the root without memory, which nobody saw restored")
     if target.wrote_it is not True:
         return _unknown("a memory image is sure to restore only on the build that wrote it")
+    if target.same_cpu is False:
+        return _refused("its nodes lack CPU features that it was using")
     if target.same_cpu is not True:
         return _unknown("nobody told whether the nodes have the CPU features that it was using")
     return Decision("full", because="the build that wrote it restores it on such nodes")

@@ -141,10 +141,10 @@ class _Reader:
         """The next member, or None at the end."""
         fields: dict[str, str] = {}
         while True:
-            offset = self._data.offset
             header = self._header(bool(fields))
             if header is None:
                 return None
+            offset = self._data.offset - _BLOCK
             kind = header[156:157]
             size = _number(header[124:136], offset)
             if kind in b"LKxg":
@@ -156,7 +156,7 @@ class _Reader:
         """The next header, over the ends of tars where there may be several."""
         offset = self._data.offset
         header = self._data.take(_BLOCK)
-        while not any(header):
+        if not any(header):
             if is_inside:
                 raise TarError("bad-record", offset)
             if any(self._data.take(_BLOCK)):
@@ -164,12 +164,11 @@ class _Reader:
             if not self._is_multitar:
                 return None
             self._shared = {}
-            header = bytes(_BLOCK)
-            while not any(header):
-                if not self._data.has_more():
-                    return None
-                offset = self._data.offset
-                header = self._data.take(_BLOCK)
+            begun = self._data.skip_zeros()
+            if begun is None:
+                return None
+            offset = self._data.offset - begun
+            header = bytes(begun) + self._data.take(_BLOCK - begun)
         _check_sum(header, offset)
         return header
 
@@ -258,6 +257,24 @@ class _Cursor:
             self._left -= size
             self.offset += size
             length -= size
+
+    def skip_zeros(self) -> int | None:
+        """Pass over blocks of zeros; bytes of the block that is not all zeros that were passed too.
+
+        None at the end of the file; TarError `truncated` where it ends inside a block.
+        """
+        while self.has_more():
+            zeros = self._left
+            if self._data is not None:
+                zeros -= len(self._data[len(self._data) - self._left :].lstrip(b"\0"))
+            is_end = zeros < self._left
+            self._left -= zeros
+            self.offset += zeros
+            if is_end:
+                return self.offset % _BLOCK
+        if self.offset % _BLOCK:
+            raise TarError("truncated", self.offset)
+        return None
 
     def expect_zeros(self) -> None:
         """Read to the end of the file; TarError `trailing-bytes` if it is not all zeros."""

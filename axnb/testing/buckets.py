@@ -202,7 +202,7 @@ def _files(generation: str, sandbox_class: str, scope: str, env: Iterable[str]) 
         files = {
             "base-id": b"3a5b4e86-1a77-4da7-84c4-c0993d9c83ec",
             "config.json": b"{}",
-            "memory-ranges": bytes(8192) + b"ram" * 500 + bytes(8192),
+            "memory-ranges": bytes(8192) + (b"ram" * 500).ljust(12288, b"\0"),
             "state.json": b"{}",
         }
         if generation.startswith(("B3", "B4", "B5")):

@@ -12,6 +12,7 @@ boto     axnb without obstore: list with a fingerprint of each object, read and 
 once     axnb: the same with obstore
 ours     the same, and the second listing of the custody
 folder   the same as ours, from a folder with the same files
+case     what `axnb load --snapshots` does: the same as ours, grouped, judged and kept in a case
 """
 
 from __future__ import annotations
@@ -131,6 +132,18 @@ def _ours(place: str, *, custody: bool, quick: bool = True) -> tuple[int, int]:
     return count, files
 
 
+def _case(place: str) -> tuple[int, int]:
+    from axnb.case.case import Case
+    from axnb.evidence.buckets import BucketLocator
+    from axnb.evidence.snapshots import load_snapshots
+
+    with Case() as case:
+        load_snapshots(case, BucketLocator.parse(place, os.environ))
+        ((count,),) = case.rows("select count(*) from snapshot_objects")
+        ((files,),) = case.rows("select sum(len(files)) from snapshots")
+    return count, int(files)
+
+
 def contend(name: str, folder: str) -> dict[str, float]:
     """Run one contender in this process and return what it took."""
     run: dict[str, Callable[[], tuple[int, int]]] = {
@@ -140,6 +153,7 @@ def contend(name: str, folder: str) -> dict[str, float]:
         "once": lambda: _ours(f"s3://{BUCKET}", custody=False),
         "ours": lambda: _ours(f"s3://{BUCKET}", custody=True),
         "folder": lambda: _ours(folder, custody=True),
+        "case": lambda: _case(f"s3://{BUCKET}"),
     }
     begun = time.perf_counter()
     objects, files = run[name]()
@@ -171,7 +185,7 @@ def main() -> int:
     if asked.contend:
         print(json.dumps(contend(*asked.contend)))
         return 0
-    names = ("loop", "threads", "boto", "once", "ours", "folder")
+    names = ("loop", "threads", "boto", "once", "ours", "folder", "case")
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     with S3Server() as server, tempfile.TemporaryDirectory(prefix="axnb-bench-") as top:
         print(f"building {asked.snapshots:,} snapshots …", file=sys.stderr)

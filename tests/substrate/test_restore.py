@@ -81,7 +81,8 @@ CASES: list[tuple[str, SnapshotFacts, Target, str]] = [
     ("pause-image", full("B3a", pause_image=""), AUGUST, "refused"),
     ("pause-image", vm(layout="B4", pause_image=""), OCTOBER, "unknown"),
     ("file-list", full(listed=None), AUGUST, "refused"),
-    ("file-list", data(listed=None), AUGUST, "unknown"),
+    ("file-list", data(listed=None), AUGUST, "refused"),
+    ("file-list", data(listed=None, present=()), AUGUST, "unknown"),
     ("missing-object", full(present=MEMORY[:2]), AUGUST, "refused"),
     ("damaged-object", full(damaged=("pages.img",)), AUGUST, "refused"),
     ("not-verified", full(verified=False), AUGUST, "unknown"),
@@ -105,6 +106,9 @@ CASES: list[tuple[str, SnapshotFacts, Target, str]] = [
     ("golden", data(from_data="golden"), replace(AUGUST, golden="full"), "unknown"),
     ("memory", full(), replace(AUGUST, wrote_it=None), "unknown"),
     ("memory", full(), replace(AUGUST, same_cpu=None), "unknown"),
+    ("memory", full(), replace(AUGUST, same_cpu=False), "refused"),
+    ("pause-image-pull", full(), replace(AUGUST, pause_images=frozenset({"q"})), "unknown"),
+    ("suspect-object", full(suspect=("pages.img",)), AUGUST, "unknown"),
     ("memory", full("B5", content="rootfs"), OCTOBER, "unknown"),
 ]
 
@@ -169,7 +173,7 @@ def _facts(case: str, uri: str, scope: str | None) -> SnapshotFacts:
         sandbox_class=record["sandbox_class"],
         content=manifest.get("scope", (scope or "").lower()),
         listed=tuple(manifest["snapshotFiles"]) if "snapshotFiles" in manifest else None,
-        present=tuple(name.removesuffix(".zstd") for name in objects),
+        present=tuple(name.removesuffix(".zstd") for name in objects if name.endswith(".zstd")),
         damaged=(harmed[1],) if harmed else (),
         verified=True,
         sparse=any("sparse" in o.get("encoding", "") for o in objects.values()),

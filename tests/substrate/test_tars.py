@@ -168,6 +168,29 @@ def test_several_tars_in_one() -> None:
     assert refusal(first + second) == "trailing-bytes"
 
 
+@pytest.mark.parametrize("step", [1, 511, 512, 700, 5000])
+@pytest.mark.parametrize("gap", [0, 512, 20 * 512])
+def test_zeros_between_and_behind_tars(step: int, gap: int) -> None:
+    data = tar(("a", b"x")) + bytes(gap) + tar(("b", b"y")) + bytes(gap)
+    found = list(members(pieces(data, step), is_multitar=True))
+    assert [one.name for one in found] == ["a", "b"]
+    assert data[found[1].offset : found[1].offset + 1] == b"b"
+    with pytest.raises(TarError) as refused:
+        list(members(pieces(data + b"\0", step), is_multitar=True))
+    assert refused.value.reason == "truncated"
+    with pytest.raises(TarError) as refused:
+        list(members(pieces(data + b"x" * 512, step), is_multitar=True))
+    assert refused.value.reason == "not-a-tar"
+
+
+def test_zeros_cost_nothing() -> None:
+    """64 GiB of a hole behind the first of several tars, and nothing but that."""
+    data, size = tar(("a", b"x")), 64 << 30
+    encoded = b"".join(write_sparse(size, [(0, data), (size - len(data), data)]))
+    assert len(list(members(ObjectReader(encoded), is_multitar=True))) == 2
+    assert list(members(ObjectReader(b"".join(write_sparse(size, ()))), is_multitar=True)) == []
+
+
 # --- damage --------------------------------------------------------------------------------------
 
 

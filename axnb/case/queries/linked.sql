@@ -12,7 +12,7 @@ left join (
     select source, snapshot,
         list(file order by file) as present,
         list(file order by file) filter (state = 'damaged' or size = 0) as damaged,
-        list(file order by file) filter (list_contains(remarks, 'ends-in-a-hole')) as suspect,
+        list(file order by file) filter (list_has_any(remarks, ['ends-in-a-hole', 'odd-content'])) as suspect,
         count(*) filter (state not in ('sound', 'damaged')) as unread
     from snapshot_objects where "role" = 'file' and is_latest and not is_delete_marker
     group by all

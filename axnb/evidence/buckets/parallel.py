@@ -11,27 +11,29 @@ _Wanted = TypeVar("_Wanted")
 _Found = TypeVar("_Found")
 
 #: Jobs that may wait for a thread, a thread.
-AHEAD = 8
+_AHEAD = 8
 
 
 def in_order(
     work: Callable[[_Wanted], _Found],
     wanted: Iterable[_Wanted],
     threads: int,
-    ahead: int = AHEAD,
+    stop: Callable[[], None] | None = None,
 ) -> Iterator[_Found]:
     """What `work` returns for each that is wanted, in their order; a bounded number ahead.
 
-    `ahead` jobs a thread are begun or done before their turn.
+    `stop` is called at the end, also where that comes early, before the work at hand is waited for.
     """
     waiting: deque[Future[_Found]] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="axnb-bucket")
     try:
         for one in wanted:
             waiting.append(pool.submit(work, one))
-            if len(waiting) >= threads * ahead:
+            if len(waiting) >= threads * _AHEAD:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
     finally:
+        if stop:
+            stop()
         pool.shutdown(cancel_futures=True)

@@ -59,19 +59,18 @@ def verify(
 
     `watch` gives for an object what shall look on at its decoded data, or None; it is called in the
     thread that reads the object. Whoever stops early waits for no more than the pieces at hand.
-    Raises UnavailableError where the store as a whole fails.
+    Raises UnavailableError where the store as a whole fails, and what `watch` or `progress` raise.
     """
     meter = _Meter(sum(max(one.stored.size, 0) for one in wanted), progress)
 
     def one(found: Wanted) -> Verified:
-        own = watch(found) if watch else None
-        return _verified(bucket, found, limits, own, meter)
+        try:
+            own = watch(found) if watch else None
+            return _verified(bucket, found, limits, own, meter)
+        except BaseException as err:
+            raise meter.failed(err) from None
 
-    try:
-        # So few ahead that a large object first does not keep the results of many small ones.
-        yield from in_order(one, wanted, threads)
-    finally:
-        meter.stop()
+    return in_order(one, wanted, threads, meter.stop)
 
 
 def _verified(
@@ -109,6 +108,7 @@ class _Meter:
         self._done = 0
         self._lock = threading.Lock()
         self._is_stopped = False
+        self._cause: BaseException | None = None
 
     def add(self, size: int) -> None:
         """Count bytes; raises _StoppedError once nobody waits."""
@@ -122,6 +122,13 @@ class _Meter:
     def stop(self) -> None:
         """Let threads end at their next piece."""
         self._is_stopped = True
+
+    def failed(self, cause: BaseException) -> BaseException:
+        """Stop; returns the first cause that there was, which is what all threads end with."""
+        with self._lock:
+            self._cause = self._cause or cause
+        self.stop()
+        return self._cause
 
 
 class _Counted:
