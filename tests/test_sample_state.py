@@ -1,4 +1,4 @@
-"""The bucket and the records of the sample data: made anew they are the same; each wound is told."""
+"""The bucket and the records of the sample data: made anew they are the same; wounds are told."""
 
 from __future__ import annotations
 

@@ -168,7 +168,9 @@ def test_a_shipped_notebook_has_a_short_name(
     "name", ["", "nothing", "nothing.ipynb", "log.sqlite", "01", "nul\0.ipynb"]
 )
 def test_another_notebook_is_not_there(name: str) -> None:
-    with pytest.raises(UsageError, match=r"^there is no notebook .*; name one of 01_triage, 02_snapshots, or"):
+    with pytest.raises(
+        UsageError, match=r"^there is no notebook .*; name one of 01_triage, 02_snapshots, or"
+    ):
         find_notebook(name)
 
 
