@@ -83,4 +83,9 @@ def test_the_wheel_holds_no_tests_and_nothing_twice(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert len(names) == len(set(names))
     assert [name for name in names if name.startswith(("tests", "docs", "axnb-demo"))] == []
-    assert {"axnb/notebooks/01_triage.ipynb", "axnb/sample_data/log.sqlite"} <= set(names)
+    notebooks = {f"axnb/notebooks/{name}.ipynb" for name in ("01_triage", "02_snapshots")}
+    assert {*notebooks, "axnb/sample_data/log.sqlite"} <= set(names)
+    for folder in ("snapshots", "records"):
+        lying = [p for p in (REPOSITORY / "sample_data" / folder).rglob("*") if p.is_file()]
+        held = [name for name in names if name.startswith(f"axnb/sample_data/{folder}/")]
+        assert len(held) == len(lying)

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from axnb.report import charts
-from axnb.report.view import MOST_SENTENCES, MOST_SOURCES, brief, view, whose
+from axnb.report.view import MOST_SENTENCES, MOST_SOURCES, brief, capital, view, whose
 from axnb.report.words import SOURCE_KINDS
 from axnb.result import Result
 from axnb.text import count, safe
@@ -82,17 +82,11 @@ def environment(*rooms: str) -> Environment:
     templates.filters |= {
         "whose": whose,
         "brief": brief,
-        "capital": _capital,
+        "capital": capital,
         "moment": _moment,
         "plain": _plain,
     }
     return templates
-
-
-def _capital(sentence: str) -> str:
-    """A sentence as it begins; `v0.2.3` stays what it is."""
-    first = sentence.partition(" ")[0]
-    return sentence[:1].upper() + sentence[1:] if first.rstrip(":;,.").isalpha() else sentence
 
 
 def _moment(text: Any) -> str:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from axnb.mapping import MappedSnapshot, StateMap
+from axnb.report.view import capital
 from axnb.text import count
 
 #: Groups of snapshots, the most urgent first.
@@ -53,7 +54,7 @@ def sentences(found: StateMap) -> list[str]:
         classes = sorted({f"{f.id} {f.name}" for f in errors})
         more = f", … {len(classes) - 6} more" if len(classes) > 6 else ""
         told.append(f"{count(len(errors), 'error')}: {', '.join(classes[:6])}{more}.")
-    return [*told, *(doubt[0].upper() + doubt[1:] for doubt in found.doubts)]
+    return [*told, *map(capital, found.doubts)]
 
 
 def whose(snapshot: MappedSnapshot) -> str:

@@ -66,6 +66,12 @@ def brief(value: Any, width: int = MOST_COLUMNS) -> str:
     return text
 
 
+def capital(sentence: str) -> str:
+    """A sentence as it begins; `v0.2.3` and the name of a file stay what they are."""
+    first = sentence.partition(" ")[0]
+    return sentence[:1].upper() + sentence[1:] if first.rstrip(":;,.").isalpha() else sentence
+
+
 def _ends(text: str, width: int) -> str:
     """The two ends of a text that may have megabytes, with more of them than is ever shown."""
     room = 8 * width
