@@ -74,28 +74,23 @@ def triage(
     with open_case(case_path, settings) as case:
         # One conversation of a private case is all that needs to be read.
         only = conversations[0] if len(conversations) == 1 and case.path is None else None
-        options = LoadOptions(conversation=only, live=live, wal=wal)
-        loaded = load_sources(case, sources, options)
+        loaded = load_sources(case, sources, LoadOptions(conversation=only, live=live, wal=wal))
         loaded = load_beside(case, loaded, clients, server_logs)
         loaded = load_state(case, loaded, snapshots, records, everywhere=everywhere, verify=verify)
         answer = ask_case(case, ax_version, harnesses, loaded, conversations, expected)
         script = plan(case, answer, ready=conversations).text if as_plan else ""
         if out is not None:
-            found = triage_result(case, answer, asked, plan=script)
-            write_folder(found, out)
-    if csv_path is not None:
-        write_csv(answer, csv_path)
-    if parquet_path is not None:
-        write_parquet(answer, parquet_path)
+            write_folder(triage_result(case, answer, asked, plan=script), out)
+    for path, write in ((csv_path, write_csv), (parquet_path, write_parquet)):
+        if path is not None:
+            write(answer, path)
     if as_json:
         click.echo(to_json(answer.as_dict() | ({"plan": script} if as_plan else {})))
     elif as_plan:
         click.echo(script, nl=False)
     else:
-        text = render_triage(
-            answer, everything=everything, colour=is_coloured(), case_path=case_path
-        )
-        click.echo(text)
+        colour = is_coloured()
+        click.echo(render_triage(answer, everything=everything, colour=colour, case_path=case_path))
     return EXIT_CODES[answer.verdict]
 
 

@@ -33,6 +33,7 @@ _FRAME = (
     *("id", "name", "severity", "source", "conversation_id", "step", "snapshot", "object", "actor"),
     "sentence",
 )
+_WHOLE = "the whole source"
 _ALL = "all"
 _NOBODY = ("–", -1)
 
@@ -143,7 +144,13 @@ class FindingsView(View):
         if finding.conversation_id is not None:
             return self._desk.label(_key(finding))
         named = finding.actor or finding.snapshot or finding.object
-        return "the whole source" if named is None else named
+        return _WHOLE if named is None else named
+
+    def _whose(self, finding: Finding) -> str:
+        """The same where the key of an object stands beside it."""
+        if finding.conversation_id is None and finding.actor is None:
+            return "a snapshot" if finding.snapshot else "an object" if finding.object else _WHOLE
+        return self._about(finding)
 
     def _page(self, here: list[Finding], fitting: int) -> list[str]:
         if not fitting:
@@ -151,7 +158,7 @@ class FindingsView(View):
             return [fragments.sentence(nothing)]
         rows = [
             (
-                *(_named(f), self._about(f), f.step, f.sentence),
+                *(_named(f), self._whose(f), f.step, f.sentence),
                 _witness(f),
             )
             for f in here

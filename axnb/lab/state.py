@@ -12,7 +12,7 @@ from axnb.lab.fragments import Column
 from axnb.lab.frames import frame_of
 from axnb.lab.view import View
 from axnb.mapping import MappedSnapshot
-from axnb.report.map_words import GROUPS, as_time, endangered, whose
+from axnb.report.map_words import GROUPS, endangered, whose
 from axnb.text import count
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _row(snapshot: MappedSnapshot) -> tuple[Any, ...]:
         f"{whose(snapshot)}{current}",
         GROUPS[snapshot.restorable].lower(),
         snapshot.judged.decision.because,
-        as_time(row["moment"]) or "not known",
+        f"{row['moment']:%Y-%m-%d %H:%M} UTC" if row["moment"] else "not known",
         row["generation"],
         " ".join(snapshot.findings),
         snapshot.key,

@@ -1,4 +1,4 @@
-"""Reports of logs that differ, each by a real triage."""
+"""Reports of logs that differ, each by a real triage; and of maps."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from axnb.notebook.workspace import open_triage
+from axnb.report.folder import write_folder
 from axnb.testing.hostile import Texts, hostile_log, hostile_texts
 from axnb.testing.logs import LogBuilder, answer, call, say
 from tests.browser.jupyterlab import REPOSITORY
+from tests.report.test_map_result import hostile, sample
 
 SAMPLE = REPOSITORY / "sample_data"
 
@@ -71,9 +73,17 @@ LOGS: dict[str, Callable[[Path], Path]] = {
 }
 
 
+#: Reports of maps.
+MAPS = ("map", "hostile-map")
+
+
 def build_report(name: str, folder: Path) -> Path:
-    """Triage one of `LOGS` and write its report into the folder."""
+    """Triage one of `LOGS`, or make one of `MAPS`, and write its report into the folder."""
     folder.mkdir(parents=True, exist_ok=True)
+    if name in MAPS:
+        result = sample() if name == "map" else hostile(folder)
+        write_folder(result, folder / "out")
+        return folder / "out" / "report.html"
     settings = str(SAMPLE / "axnb.toml") if name == "sample" else ""
     work = open_triage(str(LOGS[name](folder)), str(folder / "out"), settings=settings)
     work.save()

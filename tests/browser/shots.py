@@ -1,4 +1,4 @@
-"""Pictures of the report and the notebook of the sample log, for people to look at.
+"""Pictures of the reports and the notebooks of the sample data, for people to look at.
 
 python -m tests.browser.shots FOLDER
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, FloatRect
 
 NOTEBOOK = REPOSITORY / "notebooks" / "01_triage.ipynb"
+MAP = REPOSITORY / "notebooks" / "02_snapshots.ipynb"
 NARROW = 360
 
 #: As much of the report as the README shows.
@@ -57,6 +58,12 @@ def _report_shots(browser: Browser, folder: Path, scratch: Path) -> Iterator[Pat
         page.set_viewport_size({"width": NARROW, "height": 800})
         picture(page, path := folder / "report-narrow.png")
         yield path
+    with watched_page(browser) as page:
+        page.goto(build_report("map", scratch / "map").as_uri())
+        for theme in THEMES:
+            page.emulate_media(color_scheme=theme)
+            picture(page, path := folder / f"report-map-{theme}.png")
+            yield path
 
 
 def _notebook_shots(browser: Browser, folder: Path) -> Iterator[Path]:
@@ -69,6 +76,14 @@ def _notebook_shots(browser: Browser, folder: Path) -> Iterator[Path]:
                 notebook.picture(path := folder / f"notebook-{theme}.png")
                 yield path
                 notebook.picture(path := folder / f"readme-notebook-{theme}.png", _CELLS)
+                yield path
+    with JupyterLab() as lab, watched_page(browser) as page:
+        name = lab.add(MAP, verify=True)
+        with Notebook.open(page, lab, name) as notebook:
+            notebook.run_all()
+            for theme in THEMES:
+                notebook.use_theme(theme)
+                notebook.picture(path := folder / f"notebook-map-{theme}.png")
                 yield path
 
 

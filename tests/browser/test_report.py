@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.browser.browser import THEMES, Theme, axe_findings, print_pdf, printing
-from tests.browser.reports import LOGS, build_report
+from tests.browser.reports import LOGS, MAPS, build_report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, ViewportSize
@@ -23,7 +23,9 @@ Open = Callable[[str], "Page"]
 NARROW: ViewportSize = {"width": 360, "height": 800}
 
 #: All but the longest, which takes axe too long.
-every_log = pytest.mark.parametrize("log", [name for name in LOGS if name != "all-hostile"])
+every_log = pytest.mark.parametrize(
+    "log", [name for name in (*LOGS, *MAPS) if name != "all-hostile"]
+)
 
 
 @pytest.fixture(scope="module")
