@@ -919,6 +919,32 @@ def test_a_reader_that_has_seen_enough_is_no_fault(axnb: Cli) -> None:
         assert process.stderr.read() == b""
 
 
+# --- the map -------------------------------------------------------------------------------------
+
+
+def test_a_map_leaves_a_result_folder_that_can_be_reported_anew(axnb: Cli) -> None:
+    words = ["--snapshots", str(SAMPLE / "snapshots"), "--records", str(SAMPLE / "records")]
+    words += ["--settings", str(SAMPLE / "axnb.toml"), "--verify", "--all-atespaces"]
+    told = axnb("map", str(SAMPLE / "log.sqlite"), *words, "--out", "out")
+    assert told.exit_code == 1
+    assert max(len(line) for line in told.stdout.splitlines()) <= 100
+    found = json.loads(Path("out/result.json").read_text("utf-8"))
+    assert (found["drill"], found["verdict"]) == ("map", "failed")
+    said = json.loads(axnb("map", str(SAMPLE / "log.sqlite"), *words, "--json").stdout)
+    assert said["snapshots"] == found["answer"]["snapshots"]
+    assert axnb("report", "out").exit_code == 0
+    assert "# ✗ failed: map" in axnb("report", "out", "--as", "markdown").stdout
+
+
+def test_a_conversation_is_shown_with_its_snapshot_where_the_case_holds_a_bucket(axnb: Cli) -> None:
+    shutil.copyfile(SAMPLE / "log.sqlite", "log.sqlite")
+    words = ["--snapshots", str(SAMPLE / "snapshots"), "--records", str(SAMPLE / "records")]
+    axnb("triage", "log.sqlite", *words, "--case", "case.duckdb")
+    shown = axnb("show", "log", "resumed", "--case", "case.duckdb").stdout
+    assert "its record names it, and it is not in the bucket" in " ".join(shown.split())
+    assert "snapshot" not in axnb("show", "log.sqlite", "hello-world").stdout
+
+
 # --- README and help -----------------------------------------------------------------------------
 
 
@@ -932,14 +958,15 @@ def _shown_commands() -> Iterator[list[str]]:
 def test_every_command_of_the_readme_runs(axnb: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     shutil.copyfile(SAMPLE / "log.sqlite", "log.sqlite")
+    shutil.copytree(SAMPLE, "sample_data")
     ran = []
     for arguments in _shown_commands():
         result = axnb(*arguments)
         ran.append(arguments[0])
-        judges = arguments[0] in ("triage", "show", "notebook")
+        judges = arguments[0] in ("triage", "show", "notebook", "map")
         assert result.exit_code == (1 if judges else 0), arguments
         assert result.stdout
-    assert {"triage", "show", "load", "sql", "explain", "report", "notebook"} <= set(ran)
+    assert {"triage", "show", "load", "sql", "explain", "report", "notebook", "map"} <= set(ran)
 
 
 def test_the_python_of_the_readme_runs(axnb: Cli) -> None:
