@@ -1,0 +1,61 @@
+"""The second notebook in JupyterLab, as a person runs it: all cells once, and a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.browser import THEMES, Theme, axe_findings, watched_page
+from tests.browser.jupyterlab import OUTPUTS, REPOSITORY, JupyterLab, Notebook
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+NOTEBOOK = REPOSITORY / "notebooks" / "02_snapshots.ipynb"
+
+
+@pytest.fixture(scope="module")
+def notebook(chromium: Browser, jupyterlab: JupyterLab) -> Iterator[Notebook]:
+    """The notebook after all its cells have run on the sample bucket; its kernel lives."""
+    name = jupyterlab.add(NOTEBOOK, verify=True)
+    with (
+        watched_page(chromium) as page,
+        Notebook.open(page, jupyterlab, name) as opened,
+    ):
+        opened.run_all()
+        yield opened
+
+
+def test_only_the_verdict_raises(notebook: Notebook) -> None:
+    cells = [cell for cell in notebook.save().cells if cell.cell_type == "code"]
+    raised = [
+        (number, output.ename)
+        for number, cell in enumerate(cells)
+        for output in cell.outputs
+        if output.output_type == "error"
+    ]
+    assert raised == [(len(cells) - 1, "VerdictError")]
+    expect(notebook.dead_widgets).to_have_count(0)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_axe_finds_nothing_in_our_outputs(theme: Theme, notebook: Notebook) -> None:
+    notebook.use_theme(theme)
+    assert axe_findings(notebook.page, OUTPUTS) == []
+
+
+def test_a_person_filters_the_map(notebook: Notebook) -> None:
+    number = next(
+        n
+        for n, c in enumerate(notebook.save().cells)
+        if "state_map()" in c.source and c.cell_type == "code"
+    )
+    cell = notebook.cell(number)
+    cell.get_by_label("Restore").select_option("Data only (2)")
+    expect(cell.get_by_text("2 of 35 fit")).to_be_visible()
+    expect(cell.get_by_text("forgotten-report")).to_be_visible()
