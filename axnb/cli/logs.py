@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +16,9 @@ from axnb.cli.options import (
     source_options,
     state_options,
 )
+
+if TYPE_CHECKING:
+    from axnb.triaging import Triage
 
 
 @click.command()
@@ -65,12 +69,12 @@ def triage(
     from axnb.evidence.load import LoadOptions
     from axnb.plans import plan
     from axnb.report.folder import write_folder
-    from axnb.report.tables import write_csv, write_parquet
     from axnb.report.terminal import render_triage
     from axnb.report.triage_result import Asked, triage_result
     from axnb.result import EXIT_CODES, to_json
 
-    asked = Asked.now(ax_version, harnesses, conversations, expected, settings, live=live, wal=wal)
+    how: dict[str, Any] = {"live": live, "wal": wal, "verify": verify, "everywhere": everywhere}
+    asked = Asked.now(ax_version, harnesses, conversations, expected, settings, **how)
     with open_case(case_path, settings) as case:
         # One conversation of a private case is all that needs to be read.
         only = conversations[0] if len(conversations) == 1 and case.path is None else None
@@ -81,9 +85,7 @@ def triage(
         script = plan(case, answer, ready=conversations).text if as_plan else ""
         if out is not None:
             write_folder(triage_result(case, answer, asked, plan=script), out)
-    for path, write in ((csv_path, write_csv), (parquet_path, write_parquet)):
-        if path is not None:
-            write(answer, path)
+    _write_tables(answer, csv_path, parquet_path)
     if as_json:
         click.echo(to_json(answer.as_dict() | ({"plan": script} if as_plan else {})))
     elif as_plan:
@@ -92,6 +94,15 @@ def triage(
         colour = is_coloured()
         click.echo(render_triage(answer, everything=everything, colour=colour, case_path=case_path))
     return EXIT_CODES[answer.verdict]
+
+
+def _write_tables(answer: Triage, csv_path: Path | None, parquet_path: Path | None) -> None:
+    from axnb.report.tables import write_csv, write_parquet
+
+    if csv_path is not None:
+        write_csv(answer, csv_path)
+    if parquet_path is not None:
+        write_parquet(answer, parquet_path)
 
 
 @click.command()

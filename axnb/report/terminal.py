@@ -124,7 +124,8 @@ def _conversation(
         lines = [f"{_step(hidden[c.source, c.conversation_id])}   this row cannot be decoded"]
     else:
         lines = [f"{_step(c.last_step)}   {standing(c)}"]
-    head, *rest = (cut(line, WIDTH - width - 2) for line in lines)
+    room = WIDTH - width - 2
+    head, *rest = (x if columns(x) <= room else f"{cut(x, room - 1)}…" for x in lines)
     return [f"{name}{head}".rstrip(), *(f"  {'':{width}}{line}" for line in rest)]
 
 

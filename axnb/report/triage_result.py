@@ -40,6 +40,9 @@ class Asked:
     #: How SQLite files were read.
     live: bool = False
     wal: str = ""
+    #: How buckets were read, and of what records were taken.
+    verify: bool = False
+    everywhere: bool = False
     begun: Started = field(default_factory=Started)
 
     @classmethod
@@ -54,6 +57,8 @@ class Asked:
         accept_inconclusive: bool = False,
         live: bool = False,
         wal: str | None = None,
+        verify: bool = False,
+        everywhere: bool = False,
     ) -> Asked:
         """What is asked at this moment, and in this folder: its axnb.toml is read unasked."""
         if settings is None and Path(FILE_NAME).exists():
@@ -67,6 +72,8 @@ class Asked:
             accept_inconclusive,
             live,
             wal or "",
+            verify,
+            everywhere,
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -81,12 +88,19 @@ class Asked:
             "accept_inconclusive": self.accept_inconclusive,
             "live": self.live,
             "wal": self.wal,
+            "verify": self.verify,
+            "all_atespaces": self.everywhere,
         }
 
     def options(self) -> list[str]:
-        """How SQLite files were read, as the command line takes it."""
-        wal = [f"--wal={self.wal}"] if self.wal else []
-        return [*wal, "--live"] if self.live else wal
+        """How sources were read, as the command line takes it."""
+        told = {
+            f"--wal={self.wal}": self.wal,
+            "--live": self.live,
+            "--all-atespaces": self.everywhere,
+            "--verify": self.verify,
+        }
+        return [option for option, is_given in told.items() if is_given]
 
 
 def triage_result(case: Case, triage: Triage, asked: Asked, *, plan: str = "") -> Result:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from axnb.errors import UsageError
+from axnb.lab.desk import MapDesk
+from axnb.lab.state import SecretsView
 from axnb.notebook.maps import MapWorkspace, open_map
 from axnb.notebook.workspace import open_triage
 from axnb.testing.buckets import BucketBuilder
@@ -117,6 +120,30 @@ def test_a_person_opens_another_bucket(tmp_path: Path) -> None:
     work.choice().task.wait()
     assert "neither a URL nor a folder" in told(choice)
     assert [row[0] for row in rows_of(views["state_map"])] == ["other"]
+
+
+def test_secrets_are_told_by_kind_and_digest(work: MapWorkspace) -> None:
+    secret = {
+        "digest": "0123456789abcdef" * 4,
+        "kind": "google-api-key",
+        "name": "GEMINI_API_KEY<b>",
+        "is_partial": False,
+        "places": 2,
+        "kinds_of_place": ["environment"],
+        "snapshots": ["a", "b"],
+        "revived_by": ["a"],
+        "conversations": ["c1", "c2", "c3", "c4"],
+    }
+    desk = work.secrets()._desk
+    state = replace(desk.state, secrets=(secret,) * 60)
+    view = SecretsView(MapDesk(desk.case, state, desk.result))
+    text = page(view).text
+    for words in ("60 secrets in clear", "0123456789ab", "GEMINI_API_KEY<b>", "50 of 60 are shown"):
+        assert words in text
+    assert len(view.frame) == 60
+    assert (
+        "No secret was found in what was read." in page(work.secrets()).text or work.state.secrets
+    )
 
 
 def test_names_of_strangers_stay_text(tmp_path: Path) -> None:
