@@ -137,6 +137,7 @@ create table if not exists executions (
     exec_id varchar not null,
     named varchar,                    -- the exec_id that its text names
     agent_id varchar,
+    config varchar,                   -- agent_config: base64
     state integer,                    -- NULL where the row does not decode
     recorded_at varchar,              -- as found; G3 wrote it in the format of its driver
     digest blob not null
@@ -565,16 +566,35 @@ create table if not exists record_coverage (
     everywhere boolean not null       -- were they taken of all of these?
 );
 
--- What a turn ran with, and what would run it now: a part of a context, by fingerprint.
+-- What a turn ran with, and what would run it now: a part of a context, by fingerprint. Parts: model,
+-- instructions, tools and skills (the lists that a configuration names), config (all of it), harness; of
+-- what would run now also setting (any other member) and tool (one that the list of tools names).
 create table if not exists contexts (
     source varchar not null,
-    conversation_id varchar not null,
+    conversation_id varchar not null, -- empty for what would run now
     turn bigint,                      -- NULL for what would run now
     step bigint,
-    part varchar not null,            -- model, instructions, tools, config, harness, image or template
+    part varchar not null,
     fingerprint varchar not null,     -- sha256 of its canonical JSON (docs/canonical-json.md)
-    shown varchar,                    -- a model's or an image's name; NULL of what may be private
-    how varchar not null              -- where that is known from: row, ax.yaml, template, record, rows
+    shown varchar,                    -- a model's or a harness's name, names of tools; NULL of what may be
+                                      -- private
+    how varchar not null,             -- where that is known from: row, ax.yaml or rows (tools that were
+                                      -- called; a set that was there is not known from that)
+    harness_id varchar                -- the owner of the turn, or the harness that would run it; NULL
+                                      -- where nothing names it
+);
+
+-- Where the context of a turn differs from what would run it now, or from that of a turn before it.
+create table if not exists drifts (
+    source varchar not null,
+    conversation_id varchar not null,
+    turn bigint not null,
+    step bigint,                      -- of the row that names the context
+    digest blob,                      -- sha256 of its text
+    against varchar not null,         -- now or turn
+    part varchar not null,            -- model, instructions, tools, skills, called or settings
+    before varchar,                   -- as `contexts` shows it; of settings and called the names that
+    after varchar                     -- differ or are missing
 );
 
 -- A secret that was found. Its value is nowhere in a case.
@@ -655,6 +675,26 @@ select
 from rejects;
 create or replace view odd_rows as
 select source, conversation_id, step, kind, path, [witness_row(step, digest)] as witness from oddities;
+
+-- Turns that go on under whatever runs now: the last one of a conversation, if it was interrupted or
+-- waits for a person's answer.
+create or replace view open_turns as
+with
+last_turns as (
+    select source, conversation_id, max(turn) as turn
+    from turns
+    where ended <> 'unspecified' and (source, conversation_id) in (
+        select (source, conversation_id) from conversations where state <> 'finished' or open_questions > 0
+    )
+    group by source, conversation_id
+),
+asking as (select distinct source, conversation_id, turn from questions where outcome = 'awaiting-decision')
+select t.source, t.conversation_id, t.turn, t.input_step, t.first_row, c.harness_id
+from turns t
+join last_turns using (source, conversation_id, turn)
+join conversations c using (source, conversation_id)
+left join asking a using (source, conversation_id, turn)
+where (t.ended = 'interrupted' and c.state <> 'finished') or a.turn is not null;
 
 -- Rows that may begin a turn: they name an owner or a configuration, which nothing else does, or are a
 -- person's and answer no question.

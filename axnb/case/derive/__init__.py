@@ -59,6 +59,8 @@ _AFTER_PAIRING = (
     ("50_conversations", None),
     ("55_owners", None),
     ("56_row_shapes", None),
+    ("57_configured", None),
+    ("58_executed", "executions"),
     ("60_shared_numbers", None),
     ("61_same_number", "shared_numbers"),
     ("62_same_id", "tangled"),
@@ -81,7 +83,8 @@ _TEMPORARY = (
 def derive(session: duckdb.DuckDBPyConnection, source: str, tools: Mapping[str, Tool]) -> None:
     """Fill the derived tables for one source; its events and rejects are in the case.
 
-    What has to be compared is left in the temp table `to_compare`, for `axnb.case.comparing`.
+    What has to be compared is left in the temp table `to_compare`, for `axnb.case.comparing`, and
+    what names a context in `configured`, for `axnb.case.contexts`.
     """
     _run(session, source, _BEFORE_PAIRING)
     _pair_tangled(session, source)
