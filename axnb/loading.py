@@ -14,7 +14,7 @@ from axnb.ax.behaviour import Harness
 from axnb.ax.config import AxConfig, HarnessConfig, read_config
 from axnb.case.case import Case, ask
 from axnb.case.comparing import compare
-from axnb.case.contexts import describe, keep_now
+from axnb.case.contexts import keep_now
 from axnb.checks.kept import keep_findings
 from axnb.errors import SourceError, UsageError
 from axnb.evidence.load import LoadOptions, load_log
@@ -100,12 +100,9 @@ def _read(case: Case, ax_config: Path | None) -> AxConfig | None:
     return None if ax_config is None else read_config(ax_config, case.settings.environment)
 
 
-def look_closer(
-    session: duckdb.DuckDBPyConnection, source: str, configs: Sequence[HarnessConfig] = ()
-) -> None:
-    """Prepare what checks read and no reader needs: comparisons, contexts, what is odd about rows."""
+def look_closer(session: duckdb.DuckDBPyConnection, source: str) -> None:
+    """Prepare what checks read and no reader needs: comparisons, and what is odd about rows."""
     compare(session, source)
-    describe(session, source, configs)
     look_again(session, source)
 
 
@@ -115,7 +112,9 @@ def _look(
     session: duckdb.DuckDBPyConnection,
     source: str,
 ) -> None:
-    look_closer(session, source, configs)
+    look_closer(session, source)
+    if configs:
+        keep_now(session, source, configs)
     if is_last:
         keep_findings(session)
 

@@ -5,14 +5,14 @@ A configuration is fingerprinted once, however many rows hold it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from axnb.ax.config import HarnessConfig
-from axnb.ax.contexts import ContextPart, named, names_part, parts_of, parts_of_text
+from axnb.ax.contexts import ContextPart, named, parts_of, parts_of_text
 from axnb.ax.json_text import PayloadError
 from axnb.case.case import has_rows, run_sql, sql_text
 
@@ -20,14 +20,10 @@ _PARTS = pa.schema(
     [
         ("kind", pa.string()),
         ("text", pa.string()),
-        ("is_base64", pa.bool_()),
         ("part", pa.string()),
         ("fingerprint", pa.string()),
         ("shown", pa.string()),
     ]
-)
-_CALLED = pa.schema(
-    [("tools", pa.list_(pa.string())), ("fingerprint", pa.string()), ("shown", pa.string())]
 )
 _NOW = pa.schema(
     [
@@ -40,33 +36,27 @@ _NOW = pa.schema(
         ("harness_id", pa.string()),
     ]
 )
+_SETTINGS = pa.schema(
+    [
+        ("source", pa.string()),
+        ("config", pa.string()),
+        ("setting", pa.string()),
+        ("fingerprint", pa.string()),
+    ]
+)
 
-#: Tools of a turn are told one by one only where their list is one that would run now.
-_OF_NOW_ALONE = "tool"
 
+def describe(session: duckdb.DuckDBPyConnection, source: str) -> None:
+    """Fill `contexts` with what each turn ran with, and `drifts` with where that changed.
 
-def describe(
-    session: duckdb.DuckDBPyConnection, source: str, configs: Sequence[HarnessConfig] = ()
-) -> None:
-    """Fill `contexts` from what `derive` left in the temp table `configured`, and `drifts`.
-
-    `configs` is what an ax.yaml says of what would run now.
+    A part of `derive`, whose temp tables it reads.
     """
-    several = False
-    if has_rows(session, "configured"):
-        parts = list(_parts(session))
-        several = len({part["text"] for part in parts if part["part"] == "config"}) > 1
-        _run_with(session, source, "context_parts", parts, _PARTS, "66_contexts")
-    session.execute("drop table configured")
+    configurations = _fill(session, source, "configurations", "57_contexts")
+    if has_rows(session, "executions"):
+        configurations += _fill(session, source, "execution_configurations", "58_executions")
     if has_rows(session, "tool_calls"):
-        run_sql(session, "case", "queries/called_tools.sql", {"source": source})
-        sets = session.execute("select distinct tools from called").fetchall()
-        called = [{"tools": tools, **_row(names_part("tools", tools))} for (tools,) in sets]
-        _run_with(session, source, "called_parts", called, _CALLED, "67_called")
-        session.execute("drop table called")
-    if configs:
-        keep_now(session, source, configs)
-    elif several:
+        run_sql(session, "case", "derive/59_called.sql", {"source": source})
+    if configurations > 1:
         run_sql(session, "case", "derive/70_drifts.sql", {"source": source})
 
 
@@ -75,44 +65,8 @@ def keep_now(
 ) -> None:
     """Keep what would run a source's conversations now, in place of what was known of that."""
     session.execute("delete from contexts where source = ? and turn is null", [source])
-    rows = [
-        {"source": source, "conversation_id": "", "how": "ax.yaml", **row} for row in _now(configs)
-    ]
-    session.register("context_now", pa.Table.from_pylist(rows, schema=_NOW))
-    session.execute("insert into contexts by name select * from context_now")
-    session.unregister("context_now")
-    run_sql(session, "case", "derive/70_drifts.sql", {"source": source})
-
-
-def _run_with(
-    session: duckdb.DuckDBPyConnection,
-    source: str,
-    name: str,
-    rows: list[dict[str, Any]],
-    schema: pa.Schema,
-    statement: str,
-) -> None:
-    session.register(name, pa.Table.from_pylist(rows, schema=schema))
-    run_sql(session, "case", f"derive/{statement}.sql", {"source": source})
-    session.unregister(name)
-
-
-def _parts(session: duckdb.DuckDBPyConnection) -> Iterator[dict[str, Any]]:
-    """The parts of each different configuration and of each owner's name."""
-    found = session.execute(sql_text("case", "queries/configurations.sql"))
-    # One text at a time: some are large.
-    for kind, text, is_base64 in iter(found.fetchone, None):
-        parts: Iterable[ContextPart]
-        if kind == "harness":
-            parts = [named("harness", text)]
-        else:
-            parts = parts_of_text(text, is_base64=is_base64)
-        for part in parts:
-            if part.part != _OF_NOW_ALONE:
-                yield {"kind": kind, "text": text, "is_base64": is_base64, **_row(part)}
-
-
-def _now(configs: Sequence[HarnessConfig]) -> Iterator[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    settings: list[dict[str, Any]] = []
     for config in configs:
         try:
             parts = parts_of(config.tree) if config.tree else ()
@@ -120,8 +74,67 @@ def _now(configs: Sequence[HarnessConfig]) -> Iterator[dict[str, Any]]:
         except PayloadError:
             # YAML has texts that JSON has not.
             continue
-        for part in (*owner, *parts):
-            yield {"harness_id": config.harness_id, **_row(part)}
+        told = {"source": source, "conversation_id": "", "harness_id": config.harness_id}
+        rows += [
+            {**told, "how": "ax.yaml", **_row(part)}
+            for part in (*owner, *parts)
+            if part.part != "setting"
+        ]
+        settings += _settings(source, parts)
+    _append(session, "contexts", rows, _NOW)
+    _append(session, "config_settings", settings, _SETTINGS)
+    run_sql(session, "case", "derive/70_drifts.sql", {"source": source})
+
+
+def _fill(session: duckdb.DuckDBPyConnection, source: str, query: str, statement: str) -> int:
+    """Take each different configuration apart once, and say of each turn what it had.
+
+    Returns how many there are. One text at a time: some are large.
+    """
+    configurations = 0
+    rows: list[dict[str, Any]] = []
+    settings: list[dict[str, Any]] = []
+    found = session.execute(sql_text("case", f"queries/{query}.sql"), {"source": source})
+    for kind, text in iter(found.fetchone, None):
+        parts: Sequence[ContextPart] = [named("harness", text)]
+        if kind != "owner":
+            configurations += 1
+            parts = parts_of_text(text, is_base64=kind == "base64")
+            settings += _settings(source, parts)
+        rows += [
+            {"kind": kind, "text": text, **_row(part)}
+            for part in parts
+            if part.part not in ("setting", "tool")
+        ]
+    if rows:
+        session.register("context_parts", pa.Table.from_pylist(rows, schema=_PARTS))
+        run_sql(session, "case", f"derive/{statement}.sql", {"source": source})
+        session.unregister("context_parts")
+    _append(session, "config_settings", settings, _SETTINGS)
+    return configurations
+
+
+def _append(
+    session: duckdb.DuckDBPyConnection, table: str, rows: list[dict[str, Any]], schema: pa.Schema
+) -> None:
+    if rows:
+        session.register("rows_to_append", pa.Table.from_pylist(rows, schema=schema))
+        session.execute(f"insert into {table} by name select * from rows_to_append")
+        session.unregister("rows_to_append")
+
+
+def _settings(source: str, parts: Sequence[ContextPart]) -> list[dict[str, Any]]:
+    whole = next((part.fingerprint for part in parts if part.part == "config"), "")
+    return [
+        {
+            "source": source,
+            "config": whole,
+            "setting": part.shown,
+            "fingerprint": part.fingerprint,
+        }
+        for part in parts
+        if part.part == "setting"
+    ]
 
 
 def _row(part: ContextPart) -> dict[str, Any]:

@@ -567,8 +567,8 @@ create table if not exists record_coverage (
 );
 
 -- What a turn ran with, and what would run it now: a part of a context, by fingerprint. Parts: model,
--- instructions, tools and skills (the lists that a configuration names), config (all of it), harness; of
--- what would run now also setting (any other member) and tool (one that the list of tools names).
+-- instructions, tools and skills (the lists that a configuration names), config (all of it), harness, and
+-- tool: one that the present list names, or that the turn called.
 create table if not exists contexts (
     source varchar not null,
     conversation_id varchar not null, -- empty for what would run now
@@ -578,10 +578,17 @@ create table if not exists contexts (
     fingerprint varchar not null,     -- sha256 of its canonical JSON (docs/canonical-json.md)
     shown varchar,                    -- a model's or a harness's name, names of tools; NULL of what may be
                                       -- private
-    how varchar not null,             -- where that is known from: row, ax.yaml or rows (tools that were
-                                      -- called; a set that was there is not known from that)
+    how varchar not null,             -- where that is known from: row (the input), rows (calls) or ax.yaml
     harness_id varchar                -- the owner of the turn, or the harness that would run it; NULL
                                       -- where nothing names it
+);
+
+-- The other members of configurations: how they are set.
+create table if not exists config_settings (
+    source varchar not null,
+    config varchar not null,          -- fingerprint of the whole configuration
+    setting varchar not null,
+    fingerprint varchar not null      -- of its value
 );
 
 -- Where the context of a turn differs from what would run it now, or from that of a turn before it.

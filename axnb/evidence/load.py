@@ -48,6 +48,7 @@ _TABLES = (
     "owners",
     "row_shapes",
     "contexts",
+    "config_settings",
     "drifts",
     "findings",
     "sources",

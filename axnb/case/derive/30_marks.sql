@@ -54,7 +54,3 @@ create or replace temp table to_compare (
     source varchar, why varchar, "row" bigint, part bigint, conversation_id varchar, step bigint,
     position bigint, turn bigint, kind varchar, call_id varchar, tool varchar, row_digest blob
 );
--- What names the context of a turn, for `axnb.case.contexts`.
-create or replace temp table configured (
-    conversation integer, turn integer, step bigint, config varchar, is_base64 boolean, harness_id varchar
-);

@@ -24,15 +24,26 @@ differing as (
     select k.conversation_id, k.turn, k.step, k.part, k.shown as before, n.shown as after
     from known k
     join now n on n.harness_id = k.runs and n.part = k.part and n.fingerprint <> k.fingerprint
-        and (k.part <> 'setting' or n.shown = k.shown)
-    where k.part in ('model', 'instructions', 'tools', 'skills', 'setting')
+    where k.part in ('model', 'instructions', 'tools', 'skills')
 ),
+-- Settings that both name, with other values.
+set_otherwise as (
+    select distinct k.conversation_id, k.turn, k.step, s.setting
+    from known k
+    join now n on n.harness_id = k.runs and n.part = 'config'
+    join config_settings s on s.source = $source and s.config = k.fingerprint
+    join config_settings t on t.source = $source and t.config = n.fingerprint
+        and t.setting = s.setting and t.fingerprint <> s.fingerprint
+    where k.part = 'config'
+),
+-- Tools that were called and are not there now, where the row does not say which ones the turn had.
 missing as (
-    select distinct a.conversation_id, a.turn, a.input_step as step, short(t.tool) as tool
+    select a.conversation_id, a.turn, a.input_step as step, c.shown as tool
     from asked a
     join now n on n.harness_id = a.harness_id and n.part = 'tools'
-    join tool_calls t on t.source = $source and t.conversation_id = a.conversation_id and t.turn = a.turn
-    where t.tool not in (select shown from now where part = 'tool' and harness_id = a.harness_id)
+    join contexts c on c.source = $source and c.conversation_id = a.conversation_id and c.turn = a.turn
+        and c.how = 'rows'
+    where c.fingerprint not in (select fingerprint from now where part = 'tool' and harness_id = a.harness_id)
         and not exists (
             select 1 from known k
             where k.conversation_id = a.conversation_id and k.turn = a.turn and k.part = 'tools'
@@ -56,10 +67,10 @@ followed as (
     window w as (partition by c.conversation_id, c.part order by c.turn)
 ),
 drifted as (
-    select conversation_id, turn, step, 'now' as against, part, before, after from differing where part <> 'setting'
+    select conversation_id, turn, step, 'now' as against, part, before, after from differing
     union all
-    select conversation_id, turn, step, 'now', 'settings', string_agg(before, ', ' order by before), null
-    from differing where part = 'setting'
+    select conversation_id, turn, step, 'now', 'settings', string_agg(setting, ', ' order by setting), null
+    from set_otherwise
     group by conversation_id, turn, step
     union all
     select conversation_id, turn, step, 'now', 'called', string_agg(tool, ', ' order by tool), null

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from axnb.ax.json_text import Members, dump, parse
 from axnb.case.case import has_rows, run_sql
+from axnb.case.contexts import describe
 from axnb.case.pairing import Mark, PairedCall, pair
 from axnb.settings import Tool
 
@@ -59,8 +60,6 @@ _AFTER_PAIRING = (
     ("50_conversations", None),
     ("55_owners", None),
     ("56_row_shapes", None),
-    ("57_configured", None),
-    ("58_executed", "executions"),
     ("60_shared_numbers", None),
     ("61_same_number", "shared_numbers"),
     ("62_same_id", "tangled"),
@@ -83,13 +82,13 @@ _TEMPORARY = (
 def derive(session: duckdb.DuckDBPyConnection, source: str, tools: Mapping[str, Tool]) -> None:
     """Fill the derived tables for one source; its events and rejects are in the case.
 
-    What has to be compared is left in the temp table `to_compare`, for `axnb.case.comparing`, and
-    what names a context in `configured`, for `axnb.case.contexts`.
+    What has to be compared is left in the temp table `to_compare`, for `axnb.case.comparing`.
     """
     _run(session, source, _BEFORE_PAIRING)
     _pair_tangled(session, source)
     _apply_tool_rules(session, source, tools)
     _run(session, source, _AFTER_PAIRING)
+    describe(session, source)
     for name in _TEMPORARY:
         session.execute(f"drop table {name}")
 

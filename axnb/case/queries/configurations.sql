@@ -1,4 +1,6 @@
--- The different configurations and owners of `configured`.
-select distinct 'config', config, is_base64 from configured where config is not null
+-- The different configurations of a source, and the owners that its rows name. Parameter: $source.
+select distinct case when shape = 'exec' then 'base64' else 'json' end, config
+from event_rows
+where source = $source and config is not null
 union all
-select distinct 'harness', harness_id, false from configured where harness_id is not null
+select 'owner', harness_id from owners where source = $source
