@@ -703,6 +703,51 @@ join conversations c using (source, conversation_id)
 left join asking a using (source, conversation_id, turn)
 where (t.ended = 'interrupted' and c.state <> 'finished') or a.turn is not null;
 
+-- The same words as `contexts` for what records say of open turns: the template under whose uid the
+-- actor's snapshot was taken, and the template of that name now, each with the digests of its images.
+-- AX gives an actor the id of its conversation. A row an image; `actor` is ATESPACE/NAME.
+create or replace view record_contexts as
+with
+taken as (
+    select
+        a.source as records, a.atespace, a.name, a.template,
+        coalesce(max(struct_pack(
+            generation := coalesce(s.generation, s.actor_version, 0), created := s.created,
+            uid := s.template_uid, snapshot := s.snapshot
+        )), struct_pack(generation := 0, created := a.updated, uid := a.template_uid, snapshot := null)) as last
+    from actors a
+    left join record_snapshots s on s.source = a.source and s.template_uid is not null
+        and (s.actor = a.atespace || '/' || a.name or (s.kind = 'actor' and s.space = a.atespace and s.name = a.name))
+        and s."role" in ('latest', 'listed', 'local', 'itself')
+        and coalesce(s.status, '') <> 'pending'
+        and (s.actor_uid is null or a.uid is null or s.actor_uid = a.uid)
+    where a.change <> 'went'
+    group by a.source, a.atespace, a.name, a.template, a.template_uid, a.updated
+),
+present as (
+    select source, space || '/' || name as template, max(struct_pack(created := created, uid := uid)).uid as uid
+    from templates
+    where change <> 'went' and uid is not null
+    group by source, space, name
+),
+both_sides as (
+    select records, atespace, name, template, last.snapshot as snapshot, last.uid as uid, 'record' as how
+    from taken where last.uid is not null
+    union all
+    select t.records, t.atespace, t.name, t.template, last.snapshot, p.uid, 'template'
+    from taken t
+    join present p on p.source = t.records and p.template = t.template
+    where last.uid is not null
+)
+select
+    o.source, o.conversation_id, case when b.how = 'record' then o.turn end as turn,
+    case when b.how = 'record' then o.input_step end as step,
+    b.how, b.atespace || '/' || b.name as actor, b.snapshot, b.template, b.uid as template_uid,
+    c.container, c.image, c.digest
+from open_turns o
+join both_sides b on b.name = o.conversation_id
+left join template_containers c on c.source = b.records and c.uid = b.uid and c.digest is not null;
+
 -- Rows that may begin a turn: they name an owner or a configuration, which nothing else does, or are a
 -- person's and answer no question.
 create or replace view input_rows as

@@ -21,6 +21,7 @@ def load(
     settings: Path | None,
     live: bool,
     wal: str | None,
+    ax_config: Path | None,
 ) -> int:
     """Load logs into a case file."""
     from axnb.case.case import ask
@@ -29,7 +30,8 @@ def load(
     if case_path is None:
         raise UsageError("say where to keep it: --case FILE.duckdb.")
     with open_case(case_path, settings) as case:
-        loaded = load_sources(case, sources, LoadOptions(live=live, wal=wal), may_reuse=False)
+        options = LoadOptions(live=live, wal=wal)
+        loaded = load_sources(case, sources, options, ax_config, may_reuse=False)
         with case.reading() as session:
             found = ask(session, "sources")
     for source in found:

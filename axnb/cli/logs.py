@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from axnb.cli.group import say
 from axnb.cli.loading import ask_case, load_beside, load_sources, open_case
 from axnb.cli.options import ask_options, case_option, settings_option, source_options
+
+if TYPE_CHECKING:
+    from axnb.triaging import Triage
 
 
 @click.command()
@@ -33,6 +37,7 @@ def triage(
     settings: Path | None,
     live: bool,
     wal: str | None,
+    ax_config: Path | None,
     ax_version: str | None,
     harnesses: tuple[str, ...],
     clients: tuple[Path, ...],
@@ -56,27 +61,29 @@ def triage(
     from axnb.evidence.load import LoadOptions
     from axnb.plans import plan
     from axnb.report.folder import write_folder
-    from axnb.report.tables import write_csv, write_parquet
     from axnb.report.terminal import render_triage
     from axnb.report.triage_result import Asked, triage_result
     from axnb.result import EXIT_CODES, to_json
 
-    asked = Asked.now(ax_version, harnesses, conversations, expected, settings, live=live, wal=wal)
+    asked = Asked.now(
+        *(ax_version, harnesses, conversations, expected, settings),
+        live=live,
+        wal=wal,
+        ax_config=ax_config,
+        sources=sources,
+    )
     with open_case(case_path, settings) as case:
         # One conversation of a private case is all that needs to be read.
         only = conversations[0] if len(conversations) == 1 and case.path is None else None
         options = LoadOptions(conversation=only, live=live, wal=wal)
-        loaded = load_sources(case, sources, options)
+        loaded = load_sources(case, sources, options, ax_config)
         loaded = load_beside(case, loaded, clients, server_logs)
         answer = ask_case(case, ax_version, harnesses, loaded, conversations, expected)
         script = plan(case, answer, ready=conversations).text if as_plan else ""
         if out is not None:
             found = triage_result(case, answer, asked, plan=script)
             write_folder(found, out)
-    if csv_path is not None:
-        write_csv(answer, csv_path)
-    if parquet_path is not None:
-        write_parquet(answer, parquet_path)
+    _write_tables(answer, csv_path, parquet_path)
     if as_json:
         click.echo(to_json(answer.as_dict() | ({"plan": script} if as_plan else {})))
     elif as_plan:
@@ -85,6 +92,15 @@ def triage(
         text = render_triage(answer, everything=everything, colour=_colour(), case_path=case_path)
         click.echo(text)
     return EXIT_CODES[answer.verdict]
+
+
+def _write_tables(answer: Triage, csv_path: Path | None, parquet_path: Path | None) -> None:
+    from axnb.report.tables import write_csv, write_parquet
+
+    if csv_path is not None:
+        write_csv(answer, csv_path)
+    if parquet_path is not None:
+        write_parquet(answer, parquet_path)
 
 
 def _colour() -> bool:

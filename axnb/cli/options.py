@@ -37,6 +37,12 @@ source_options = _options(
         type=click.Choice(["apply", "ignore"]),
         help="SQLite: how to read a -wal that does not fit the database.",
     ),
+    click.option(
+        "--ax-config",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="An ax.yaml: what would run now, where SOURCE is none.",
+    ),
 )
 ask_options = _options(
     click.option("--ax-version", metavar="VERSION", help="Ask as this AX: G8, v0.2.3, …"),

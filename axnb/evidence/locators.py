@@ -75,6 +75,11 @@ class Located:
     configs: tuple[HarnessConfig, ...] = ()
 
 
+def is_ax_yaml(text: str) -> bool:
+    """Is a source an ax.yaml, by its name?"""
+    return Path(text).suffix in (".yaml", ".yml")
+
+
 def locate(text: str, environment: Mapping[str, str]) -> Located:
     """Find what `text` names.
 
@@ -87,7 +92,7 @@ def locate(text: str, environment: Mapping[str, str]) -> Located:
     if text.startswith("sqlite:"):
         return Located(SqliteLocator(_sqlite_path(text)))
     path = Path(text)
-    if path.suffix in (".yaml", ".yml"):
+    if is_ax_yaml(text):
         return _from_config(path, environment)
     if not _exists(path):
         return _locate_other(text, environment)

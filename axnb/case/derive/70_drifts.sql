@@ -69,11 +69,11 @@ followed as (
 drifted as (
     select conversation_id, turn, step, 'now' as against, part, before, after from differing
     union all
-    select conversation_id, turn, step, 'now', 'settings', string_agg(setting, ', ' order by setting), null
+    select conversation_id, turn, step, 'now', 'settings', array_to_string(list_sort(list(setting))[:12], ', '), null
     from set_otherwise
     group by conversation_id, turn, step
     union all
-    select conversation_id, turn, step, 'now', 'called', string_agg(tool, ', ' order by tool), null
+    select conversation_id, turn, step, 'now', 'called', array_to_string(list_sort(list(tool))[:12], ', '), null
     from missing
     group by conversation_id, turn, step
     union all
