@@ -76,13 +76,12 @@ def triage(
         # One conversation of a private case is all that needs to be read.
         only = conversations[0] if len(conversations) == 1 and case.path is None else None
         options = LoadOptions(conversation=only, live=live, wal=wal)
-        loaded = load_sources(case, sources, options, ax_config)
-        loaded = load_beside(case, loaded, clients, server_logs)
+        logs = load_sources(case, sources, options, ax_config)
+        loaded = load_beside(case, logs, clients, server_logs)
         answer = ask_case(case, ax_version, harnesses, loaded, conversations, expected)
         script = plan(case, answer, ready=conversations).text if as_plan else ""
         if out is not None:
-            found = triage_result(case, answer, asked, plan=script)
-            write_folder(found, out)
+            write_folder(triage_result(case, answer, asked, plan=script), out)
     _write_tables(answer, csv_path, parquet_path)
     if as_json:
         click.echo(to_json(answer.as_dict() | ({"plan": script} if as_plan else {})))
