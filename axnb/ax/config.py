@@ -131,7 +131,8 @@ def _configs(document: dict[str, Any]) -> tuple[HarnessConfig, ...]:
         # `type` names the section that holds the rest.
         found[PLANNER] = _mapping(planner, str(planner.get("type") or "gemini"))
     for name, entry in _entries(document):
-        skills = {"skills": document.get("skills")} if name in BUILT_IN_HARNESSES else {}
+        is_given = name in BUILT_IN_HARNESSES and "skills" in document
+        skills = {"skills": document["skills"]} if is_given else {}
         told = {key: value for key, value in entry.items() if key not in _REGISTRATION}
         found[name] = {**skills, **found.get(name, {}), **told}
     return tuple(
@@ -143,10 +144,9 @@ def _configs(document: dict[str, Any]) -> tuple[HarnessConfig, ...]:
 def _tree(told: dict[str, Any]) -> Members:
     """The members that JSON has words for; the rest of them, and what is too much, is left out."""
     members = Members()
-    budget = [_MOST_VALUES]
     for name, value in told.items():
         try:
-            members.append((str(name), _json(value, budget, _DEEPEST)))
+            members.append((str(name), _json(value, [_MOST_VALUES], _DEEPEST)))
         except ValueError:
             continue
     return members

@@ -10,7 +10,6 @@ fingerprint alone, and no piece of one is in any message.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import re
 from collections import deque
@@ -19,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from axnb.ax.canonical import tree_digest, tree_text
-from axnb.ax.json_text import Members, PayloadError, parse
+from axnb.ax.json_text import Members, parse
 
 _INSTRUCTIONS = {"system_instructions", "system_instruction", "system_prompt", "instructions"}
 _TOOLS = {"tools", "enabled_tools", "allowed_tools"}
@@ -56,7 +55,8 @@ def parts_of_text(text: str, *, is_base64: bool) -> tuple[ContextPart, ...]:
     """
     try:
         return parts_of(parse(_decoded(text) if is_base64 else text))
-    except (PayloadError, binascii.Error, UnicodeError):
+    except ValueError:
+        # No base64, no text, or no JSON that has a canonical form.
         return ()
 
 

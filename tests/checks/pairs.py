@@ -40,7 +40,7 @@ class Evidence:
     harnesses: tuple[str, ...] = ()
     #: An ax.yaml that says what would run now.
     ax_yaml: str = ""
-    #: Rows of tables that no reader of logs fills, such as `actors`, by table; absent columns are NULL.
+    #: Rows of tables that no reader of logs fills, such as `actors`; absent columns are NULL.
     tables: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     #: Does the table have AX's key, and AX's types?
     keyed: bool = True

@@ -17,7 +17,7 @@ _PENDING, _COMPLETED = 1, 3
 def configured(
     log: LogBuilder, configuration: Any, *parts: Part, ended: bool = False, to: str = "c"
 ) -> LogBuilder:
-    """Add a turn whose input names a configuration: JSON text, or what is written as JSON; or none."""
+    """Add a turn whose input names a configuration, as JSON text or as what that says, or none."""
     text = configuration
     if configuration is not None and not isinstance(configuration, str):
         text = json.dumps(configuration)
