@@ -15,6 +15,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from axnb.ax.canonical import tree_digest, tree_text
@@ -33,6 +34,9 @@ _GROUPS = {
 #: What can be shown of a stranger's name, and how many of them.
 _SHOWABLE = re.compile(r"\w[\w./:@+-]{0,79}")
 _MOST_SHOWN = 12
+
+#: A longer name is none that is met again.
+_LONG = 80
 
 #: Other members that are told one by one.
 _MOST_SETTINGS = 200
@@ -76,7 +80,15 @@ def parts_of(tree: Any) -> tuple[ContextPart, ...]:
 
 def named(part: str, name: str) -> ContextPart:
     """A part that is a name, such as a harness."""
+    return _short_named(part, name) if len(name) <= _LONG else _named(part, name)
+
+
+def _named(part: str, name: str) -> ContextPart:
     return ContextPart(part, tree_digest(name).hex(), _shown(name))
+
+
+#: Configurations that differ in a number of the request name the same model and tools.
+_short_named = lru_cache(1024)(_named)
 
 
 def names_part(part: str, names: list[str]) -> ContextPart:
@@ -118,8 +130,11 @@ def _members(tree: Members) -> Iterator[tuple[str, Any]]:
 
 def _snake(name: str) -> str:
     """`systemInstruction` and `system-instruction` are `system_instruction`."""
-    if len(name) > 80:
-        return name
+    return _short_snake(name) if len(name) <= _LONG else name
+
+
+@lru_cache(1024)
+def _short_snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).replace("-", "_").lower()
 
 

@@ -92,7 +92,7 @@ def _fill(session: duckdb.DuckDBPyConnection, source: str, query: str, statement
     Returns how many there are. One text at a time: some are large.
     """
     configurations = 0
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[str | None, ...]] = []
     settings: list[dict[str, Any]] = []
     found = session.execute(sql_text("case", f"queries/{query}.sql"), {"source": source})
     for kind, text in iter(found.fetchone, None):
@@ -102,12 +102,12 @@ def _fill(session: duckdb.DuckDBPyConnection, source: str, query: str, statement
             parts = parts_of_text(text, is_base64=kind == "base64")
             settings += _settings(source, parts)
         rows += [
-            {"kind": kind, "text": text, **_row(part)}
+            (kind, text, part.part, part.fingerprint, part.shown)
             for part in parts
             if part.part not in ("setting", "tool")
         ]
     if rows:
-        session.register("context_parts", pa.Table.from_pylist(rows, schema=_PARTS))
+        session.register("context_parts", pa.table(list(zip(*rows, strict=True)), schema=_PARTS))
         run_sql(session, "case", f"derive/{statement}.sql", {"source": source})
         session.unregister("context_parts")
     _append(session, "config_settings", settings, _SETTINGS)
