@@ -26,6 +26,7 @@ def load(
     records: tuple[Path, ...],
     everywhere: bool,
     verify: bool,
+    ax_config: Path | None,
 ) -> int:
     """Load logs, buckets and records into a case file."""
     from axnb.case.case import ask
@@ -36,8 +37,9 @@ def load(
         raise UsageError("say where to keep it: --case FILE.duckdb.")
     with open_case(case_path, settings) as case:
         loaded = Loaded()
+        options = LoadOptions(live=live, wal=wal)
         if sources or not (snapshots or records):
-            loaded = load_sources(case, sources, LoadOptions(live=live, wal=wal), may_reuse=False)
+            loaded = load_sources(case, sources, options, ax_config, may_reuse=False)
         loaded = load_state(case, loaded, snapshots, records, everywhere=everywhere, verify=verify)
         with case.reading() as session:
             found = ask(session, "sources")

@@ -31,6 +31,7 @@ def load_sources(
     case: Case,
     sources: Sequence[str],
     options: LoadOptions,
+    ax_config: Path | None = None,
     *,
     may_reuse: bool = True,
 ) -> Loaded:
@@ -38,7 +39,7 @@ def load_sources(
     from axnb.loading import load, load_or_reuse
 
     read = load_or_reuse if may_reuse else load
-    return _told(read(case, sources, options, _progress()))
+    return _told(read(case, sources, options, _progress(), ax_config))
 
 
 def load_beside(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,9 @@ from axnb.cli.options import (
     source_options,
     state_options,
 )
+
+if TYPE_CHECKING:
+    from axnb.triaging import Triage
 
 
 @click.command()
@@ -42,6 +46,7 @@ def triage(
     records: tuple[Path, ...],
     everywhere: bool,
     verify: bool,
+    ax_config: Path | None,
     ax_version: str | None,
     harnesses: tuple[str, ...],
     clients: tuple[Path, ...],
@@ -65,28 +70,29 @@ def triage(
     from axnb.evidence.load import LoadOptions
     from axnb.plans import plan
     from axnb.report.folder import write_folder
-    from axnb.report.tables import write_csv, write_parquet
     from axnb.report.terminal import render_triage
     from axnb.report.triage_result import Asked, triage_result
     from axnb.result import EXIT_CODES, to_json
 
-    asked = Asked.now(ax_version, harnesses, conversations, expected, settings, live=live, wal=wal)
+    asked = Asked.now(
+        *(ax_version, harnesses, conversations, expected, settings),
+        live=live,
+        wal=wal,
+        ax_config=ax_config,
+        sources=sources,
+    )
     with open_case(case_path, settings) as case:
         # One conversation of a private case is all that needs to be read.
         only = conversations[0] if len(conversations) == 1 and case.path is None else None
         options = LoadOptions(conversation=only, live=live, wal=wal)
-        loaded = load_sources(case, sources, options)
-        loaded = load_beside(case, loaded, clients, server_logs)
+        logs = load_sources(case, sources, options, ax_config)
+        loaded = load_beside(case, logs, clients, server_logs)
         loaded = load_state(case, loaded, snapshots, records, everywhere=everywhere, verify=verify)
         answer = ask_case(case, ax_version, harnesses, loaded, conversations, expected)
         script = plan(case, answer, ready=conversations).text if as_plan else ""
         if out is not None:
-            found = triage_result(case, answer, asked, plan=script)
-            write_folder(found, out)
-    if csv_path is not None:
-        write_csv(answer, csv_path)
-    if parquet_path is not None:
-        write_parquet(answer, parquet_path)
+            write_folder(triage_result(case, answer, asked, plan=script), out)
+    _write_tables(answer, csv_path, parquet_path)
     if as_json:
         click.echo(to_json(answer.as_dict() | ({"plan": script} if as_plan else {})))
     elif as_plan:
@@ -97,6 +103,15 @@ def triage(
         )
         click.echo(text)
     return EXIT_CODES[answer.verdict]
+
+
+def _write_tables(answer: Triage, csv_path: Path | None, parquet_path: Path | None) -> None:
+    from axnb.report.tables import write_csv, write_parquet
+
+    if csv_path is not None:
+        write_csv(answer, csv_path)
+    if parquet_path is not None:
+        write_parquet(answer, parquet_path)
 
 
 @click.command()

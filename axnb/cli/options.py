@@ -37,6 +37,12 @@ source_options = _options(
         type=click.Choice(["apply", "ignore"]),
         help="SQLite: how to read a -wal that does not fit the database.",
     ),
+    click.option(
+        "--ax-config",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="An ax.yaml: what would run now, where SOURCE is none.",
+    ),
 )
 state_options = _options(
     click.option(

@@ -129,8 +129,8 @@ def open_triage(
 ) -> TriageWorkspace:
     """Load a log with what stands beside it, triage it, and write the result.
 
-    An entry of `beside` is another log, `client=FILE`, `server-log=FILE` or `expect-last=ID=N`, as
-    the options of `axnb triage` have it.
+    An entry of `beside` is another log, `client=FILE`, `server-log=FILE`, `expect-last=ID=N` or
+    `ax-config=FILE`, as the options of `axnb triage` have it.
 
     Raises UsageError for a value that cannot be meant, SourceError if the log cannot be read.
     """
@@ -192,6 +192,8 @@ class _Opened:
             where,
             accept_inconclusive=chosen["accept_inconclusive"],
             live=chosen["live"],
+            ax_config=beside.ax_config,
+            sources=[chosen["source"], *beside.logs],
         )
         case = Case(chosen["case"] or None, Settings.read(where))
         try:
@@ -229,6 +231,7 @@ def _ask(
         [*sources, *beside.logs],
         LoadOptions(conversation=read, live=chosen["live"]),
         lambda rows: progress(f"read {rows:,} rows"),
+        beside.ax_config,
     )
     witnesses = load_witnesses(case, beside.clients, beside.server_logs)
     progress("looking for findings …")
@@ -244,15 +247,22 @@ class _Beside:
     clients: list[str]
     server_logs: list[str]
     expected: list[str]
+    ax_configs: list[str]
+
+    @property
+    def ax_config(self) -> Path | None:
+        """The ax.yaml that says what would run now; the last one, as on the command line."""
+        return Path(self.ax_configs[-1]) if self.ax_configs else None
 
     @classmethod
     def parse(cls, entries: Sequence[str]) -> _Beside:
         """Sort entries. Raises UsageError for an empty one."""
-        beside = cls([], [], [], [])
+        beside = cls([], [], [], [], [])
         kinds = {
             "client": beside.clients,
             "server-log": beside.server_logs,
             "expect-last": beside.expected,
+            "ax-config": beside.ax_configs,
         }
         for entry in entries:
             kind, separator, value = entry.partition("=")

@@ -16,6 +16,7 @@ from typing import Any
 from axnb import __version__
 from axnb.case.case import Case, ask
 from axnb.checks.registry import checks
+from axnb.evidence.locators import is_ax_yaml
 from axnb.report import reach
 from axnb.report.classes import explaining
 from axnb.report.commands import Commands, file_name
@@ -47,6 +48,8 @@ class Asked:
     #: How SQLite files were read.
     live: bool = False
     wal: str = ""
+    #: The name of the ax.yaml that says what would run now.
+    ax_config: str = ""
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     clock: float = field(default_factory=time.monotonic)
 
@@ -62,8 +65,15 @@ class Asked:
         accept_inconclusive: bool = False,
         live: bool = False,
         wal: str | None = None,
+        ax_config: Path | None = None,
+        sources: Sequence[str] = (),
     ) -> Asked:
-        """What is asked at this moment, and in this folder: its axnb.toml is read unasked."""
+        """What is asked at this moment, and in this folder: its axnb.toml is read unasked.
+
+        A source that is an ax.yaml says what would run now, too.
+        """
+        if ax_config is None:
+            ax_config = next((Path(text) for text in sources if is_ax_yaml(text)), None)
         if settings is None and Path(FILE_NAME).exists():
             settings = Path(FILE_NAME)
         return cls(
@@ -75,6 +85,7 @@ class Asked:
             accept_inconclusive,
             live,
             wal or "",
+            "" if ax_config is None else ax_config.name,
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -89,12 +100,14 @@ class Asked:
             "accept_inconclusive": self.accept_inconclusive,
             "live": self.live,
             "wal": self.wal,
+            "ax_config": self.ax_config,
         }
 
     def options(self) -> list[str]:
-        """How SQLite files were read, as the command line takes it."""
-        wal = [f"--wal={self.wal}"] if self.wal else []
-        return [*wal, "--live"] if self.live else wal
+        """How SQLite files were read, and what would run now, as the command line takes it."""
+        told = {"--wal": self.wal, "--ax-config": self.ax_config}
+        options = [f"{name}={value}" for name, value in told.items() if value]
+        return [*options, "--live"] if self.live else options
 
 
 def triage_result(case: Case, triage: Triage, asked: Asked, *, plan: str = "") -> Result:

@@ -17,6 +17,7 @@ from axnb.testing.logs import LogBuilder, StoredRow, answer, call
 from axnb.triaging import triage
 from tests.checks import (
     wounds_calls,
+    wounds_contexts,
     wounds_rows,
     wounds_steps,
     wounds_turns,
@@ -32,6 +33,7 @@ _MODULES = (
     wounds_rows,
     wounds_calls,
     wounds_witnesses,
+    wounds_contexts,
 )
 
 PAIRS: dict[str, list[Pair]] = {
