@@ -10,6 +10,7 @@ import click
 from axnb.cli.group import is_coloured, say
 from axnb.cli.loading import ask_case, load_beside, load_sources, load_state, open_case
 from axnb.cli.options import (
+    StateChoice,
     ask_options,
     case_option,
     settings_option,
@@ -42,10 +43,7 @@ def triage(
     settings: Path | None,
     live: bool,
     wal: str | None,
-    snapshots: tuple[str, ...],
-    records: tuple[Path, ...],
-    everywhere: bool,
-    verify: bool,
+    state: StateChoice,
     ax_config: Path | None,
     ax_version: str | None,
     harnesses: tuple[str, ...],
@@ -87,7 +85,7 @@ def triage(
         options = LoadOptions(conversation=only, live=live, wal=wal)
         logs = load_sources(case, sources, options, ax_config)
         loaded = load_beside(case, logs, clients, server_logs)
-        loaded = load_state(case, loaded, snapshots, records, everywhere=everywhere, verify=verify)
+        loaded = load_state(case, loaded, state)
         answer = ask_case(case, ax_version, harnesses, loaded, conversations, expected)
         script = plan(case, answer, ready=conversations).text if as_plan else ""
         if out is not None:

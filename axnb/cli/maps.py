@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from axnb.cli.group import is_coloured
 from axnb.cli.loading import load_sources, load_state, open_case
-from axnb.cli.options import source_options, state_options
+from axnb.cli.options import StateChoice, source_options, state_options
 from axnb.errors import UsageError
 from axnb.settings import SNAPSHOTS_VARIABLE
 
@@ -25,10 +26,8 @@ def map_state(
     settings: Path | None,
     live: bool,
     wal: str | None,
-    snapshots: tuple[str, ...],
-    records: tuple[Path, ...],
-    everywhere: bool,
-    verify: bool,
+    ax_config: Path | None,
+    state: StateChoice,
     as_json: bool,
     everything: bool,
 ) -> int:
@@ -47,9 +46,9 @@ def map_state(
     with open_case(case_path, settings) as case:
         loaded = Loaded()
         if sources:
-            loaded = load_sources(case, sources, LoadOptions(live=live, wal=wal))
-        buckets = snapshots or _default(case.settings.environment, case_path)
-        loaded = load_state(case, loaded, buckets, records, everywhere=everywhere, verify=verify)
+            loaded = load_sources(case, sources, LoadOptions(live=live, wal=wal), ax_config)
+        buckets = state.snapshots or _default(case.settings.environment, case_path)
+        loaded = load_state(case, loaded, replace(state, snapshots=buckets))
         answer = state_map(case, loaded.skipped)
     if as_json:
         click.echo(to_json(answer.as_dict()))

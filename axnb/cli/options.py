@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,7 @@ source_options = _options(
         help="An ax.yaml: what would run now, where SOURCE is none.",
     ),
 )
-state_options = _options(
+_state_options = _options(
     click.option(
         "--snapshots",
         multiple=True,
@@ -63,6 +65,36 @@ state_options = _options(
     ),
     click.option("--verify", is_flag=True, help="Read every object of a snapshot to its end."),
 )
+
+
+@dataclass(frozen=True)
+class StateChoice:
+    """Buckets and records that a user names."""
+
+    snapshots: tuple[str, ...]
+    records: tuple[Path, ...]
+    everywhere: bool
+    verify: bool
+
+
+def state_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of buckets and records, which a verb takes as one: `state`."""
+
+    @_state_options
+    @wraps(function)
+    def verb(
+        *args: Any,
+        snapshots: tuple[str, ...],
+        records: tuple[Path, ...],
+        everywhere: bool,
+        verify: bool,
+        **rest: Any,
+    ) -> Any:
+        return function(*args, state=StateChoice(snapshots, records, everywhere, verify), **rest)
+
+    return verb
+
+
 ask_options = _options(
     click.option("--ax-version", metavar="VERSION", help="Ask as this AX: G8, v0.2.3, …"),
     click.option(
