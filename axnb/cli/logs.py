@@ -68,7 +68,6 @@ def triage(
     from axnb.evidence.load import LoadOptions
     from axnb.plans import plan
     from axnb.report.folder import write_folder
-    from axnb.report.terminal import render_triage
     from axnb.report.triage_result import Asked, triage_result
     from axnb.result import EXIT_CODES, to_json
 
@@ -96,11 +95,15 @@ def triage(
     elif as_plan:
         click.echo(script, nl=False)
     else:
-        text = render_triage(
-            answer, everything=everything, colour=is_coloured(), case_path=case_path
-        )
-        click.echo(text)
+        _print(answer, case_path, everything=everything)
     return EXIT_CODES[answer.verdict]
+
+
+def _print(answer: Triage, case_path: Path | None, *, everything: bool) -> None:
+    from axnb.report.terminal import render_triage
+
+    text = render_triage(answer, everything=everything, colour=is_coloured(), case_path=case_path)
+    click.echo(text)
 
 
 def _write_tables(answer: Triage, csv_path: Path | None, parquet_path: Path | None) -> None:

@@ -80,7 +80,6 @@ class StateChoice:
 def state_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Options of buckets and records, which a verb takes as one: `state`."""
 
-    @_state_options
     @wraps(function)
     def verb(
         *args: Any,
@@ -92,7 +91,8 @@ def state_options(function: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         return function(*args, state=StateChoice(snapshots, records, everywhere, verify), **rest)
 
-    return verb
+    decorated: Callable[..., Any] = _state_options(verb)
+    return decorated
 
 
 ask_options = _options(
