@@ -19,6 +19,7 @@ FLOORS = (
     ("errors", "settings", "text"),
     ("ax", "substrate"),
     ("case",),
+    ("secrets",),
     ("evidence",),
     ("checks", "result"),
     ("triaging", "loading"),

@@ -6,8 +6,9 @@ A check is a query over the tables of a case. Its header says what it is; the qu
 it also reads `answers`, what the asked server does next with each conversation; `needs: witnesses`
 that it holds a log against what stands beside it (client transcripts, server logs, expectations,
 other logs); `needs: snapshots` that it reads what `axnb.mapping` made of a bucket and of records.
-Such a check runs at triage, all others when a source is loaded. `empty without: compared, rejects or oddities` means that it can find
-nothing unless `compared` has rows, and one of the others: to plan it takes longer than to look.
+Such a check runs at triage, all others when a source is loaded. `empty without: compared, rejects
+or oddities` means that it can find nothing unless `compared` has rows, and one of the others: to
+plan it takes longer than to look.
 """
 
 from __future__ import annotations

@@ -48,6 +48,7 @@ _TABLES = (
     "conversations",
     "owners",
     "row_shapes",
+    "secrets",
     "findings",
     "sources",
 )

@@ -1,0 +1,207 @@
+"""What finds candidates in a lot of bytes: hyperscan where it is installed, else Arrow's RE2.
+
+An engine knows where a secret may be, and no more; `matching` judges. So both find the same: each
+points at every place at which one of the expressions matches, or at more. Measured on 256 MB of
+memory pages (random bytes, text, zeros): see tests/benchmarks/secrets.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache, lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol
+
+from axnb.errors import UsageError
+from axnb.secrets import patterns
+from axnb.secrets.matching import Candidate, Group
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Expressions of which a match ends where the sign does; case does not matter.
+_SIGNS: tuple[tuple[Group, bytes, bool], ...] = (
+    ("assigned", patterns.ASSIGNED, True),
+    ("assigned", patterns.SIGNED, True),
+    ("paired", patterns.PAIRED, True),
+    ("header", patterns.HEADER, True),
+    ("userinfo", patterns.USERINFO, False),
+    ("masked", patterns.MASKED_TRIGGER, False),
+    ("jwt", patterns.JWT_MIDDLE, False),
+)
+
+#: No match of an expression is longer.
+_LONGEST = 320
+
+
+class Engine(Protocol):
+    """Finds candidates."""
+
+    name: str
+
+    def candidates(self, data: bytes) -> list[Candidate]:
+        """Where in `data` a secret may be."""
+
+    def rows(self, values: Any, offsets: Any) -> list[int]:
+        """Of rows that lie one behind the other in `values`, row n from `offsets[n]` to
+        `offsets[n + 1]`, the numbers of those that may hold a secret, in order."""
+
+
+@cache
+def engine(name: str | None = None) -> Engine:
+    """The engine of a name, or the best one that is here: `hyperscan`, else `re2`.
+
+    It is compiled once a process. Raises UsageError where hyperscan is asked for and missing.
+    """
+    if name != "re2":
+        # A processor without SSE4.2 has no use for it.
+        with suppress(ImportError, OSError, RuntimeError):
+            return _Hyperscan()
+    if name == "hyperscan":
+        raise UsageError("hyperscan is not installed here: install axnb[secrets].")
+    return _Re2()
+
+
+def _tokens() -> Iterator[tuple[bytes, int]]:
+    """Expressions of tokens, each with the length of its matches."""
+    for token in patterns.TOKENS:
+        sign, count = token.sure
+        for prefix in token.prefixes:
+            yield re.escape(prefix) + sign + b"{%d}" % count, len(prefix) + count
+
+
+class _Hyperscan:
+    name = "hyperscan"
+
+    def __init__(self) -> None:
+        import hyperscan
+
+        known = [
+            *((text, "token", length, 0) for text, length in _tokens()),
+            *((text, group, 0, int(caseless)) for group, text, caseless in _SIGNS),
+        ]
+        self._known: list[tuple[Group, int]] = [(group, length) for _, group, length, _ in known]
+        self._database = hyperscan.Database()
+        self._database.compile(
+            expressions=[text for text, *_ in known],
+            ids=list(range(len(known))),
+            flags=[
+                hyperscan.HS_FLAG_DOTALL | (hyperscan.HS_FLAG_CASELESS if caseless else 0)
+                for *_, caseless in known
+            ],
+        )
+        #: A database has one scratch, for one scan at a time.
+        self._lock = Lock()
+
+    def _ends(self, data: Any) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        add = found.append
+
+        def keep(number: int, _from: int, end: int, _flags: int, _context: Any) -> None:
+            add((end, number))
+
+        with self._lock:
+            self._database.scan(data, match_event_handler=keep)
+        return found
+
+    def candidates(self, data: bytes) -> list[Candidate]:
+        known = self._known
+        return [(end - known[n][1], known[n][0]) for end, n in self._ends(data)]
+
+    def rows(self, values: Any, offsets: Any) -> list[int]:
+        import numpy as np
+
+        first, last = int(offsets[0]), int(offsets[-1])
+        ends = [end for end, _ in self._ends(memoryview(values)[first:last])]
+        # A match may begin in one row and end in the next: then it is none of either.
+        last_bytes = np.array(ends, np.int64) + (first - 1)
+        found = np.searchsorted(offsets, last_bytes, side="right") - 1
+        return [int(row) for row in np.unique(found)]
+
+
+class _Re2:
+    """Arrow's RE2 says which windows of the bytes, or which rows, hold a candidate; then Python's
+    own expressions say where."""
+
+    name = "re2"
+    _WINDOW = 8 << 10
+
+    def __init__(self) -> None:
+        import numpy as np
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self._np, self._pa, self._pc = np, pa, pc
+        signs = [b"(?i:%s)" % text if caseless else text for _, text, caseless in _SIGNS]
+        every = [*(text for text, _ in _tokens()), *signs]
+        self._any = b"|".join(b"(?:%s)" % text for text in every).decode("ascii")
+        prefixes = {prefix for token in patterns.TOKENS for prefix in token.prefixes}
+        self._literal = re.compile(b"|".join(sorted(map(re.escape, prefixes), key=len)))
+        self._signs = [
+            (group, re.compile(text, re.DOTALL | (re.IGNORECASE if caseless else 0)))
+            for group, text, caseless in _SIGNS
+        ]
+
+    def candidates(self, data: bytes) -> list[Candidate]:
+        found: set[Candidate] = set()
+        for start, end in self._regions(data):
+            found.update((m.start(), "token") for m in self._literal.finditer(data, start, end))
+            for group, sign in self._signs:
+                found.update((m.end(), group) for m in sign.finditer(data, start, end))
+        return sorted(found)
+
+    def rows(self, values: Any, offsets: Any) -> list[int]:
+        return list(map(int, self._np.flatnonzero(self._holds(values, self._np.asarray(offsets)))))
+
+    def _regions(self, data: bytes) -> list[tuple[int, int]]:
+        """Where a match may be, with what stands around it."""
+        size, window = len(data), self._WINDOW
+        edges = self._np.arange(0, size + window, window, dtype=self._np.int32).clip(max=size)
+        found = [
+            (n * window - _LONGEST, (n + 1) * window + _LONGEST)
+            for n in self._np.flatnonzero(self._holds(data, edges))
+        ]
+        found += self._over_edges(data)
+        merged: list[tuple[int, int]] = []
+        for start, end in sorted(found):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((max(0, int(start)), int(end)))
+        return merged
+
+    def _over_edges(self, data: bytes) -> list[tuple[int, int]]:
+        """Matches that lie in two windows: the bytes around each edge, looked at by themselves."""
+        np, window, size = self._np, self._WINDOW, len(data)
+        count = max(0, (size - window - _LONGEST) // window + 1)
+        start = window - _LONGEST
+        around = np.lib.stride_tricks.as_strided(
+            np.frombuffer(data, np.uint8)[start:], (count, 2 * _LONGEST), (window, 1)
+        )
+        edges = np.arange(0, (count + 1) * 2 * _LONGEST, 2 * _LONGEST, dtype=np.int32)
+        held = np.flatnonzero(self._holds(around.tobytes(), edges))
+        found = [(n * window + start, n * window + window + _LONGEST) for n in held]
+        # The last edge has less behind it.
+        return [*found, (count * window + start, size)] if size > window else found
+
+    def _holds(self, values: Any, offsets: Any) -> Any:
+        """For each row, does any expression match in it?"""
+        pa = self._pa
+        rows = len(offsets) - 1
+        if rows <= 0:
+            return self._np.zeros(0, bool)
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(values)]
+        large = offsets.dtype.itemsize == 8
+        array: pa.Array = pa.Array.from_buffers(
+            pa.large_binary() if large else pa.binary(), rows, buffers
+        )
+        found = self._pc.match_substring_regex(array, self._any)
+        return found.to_numpy(zero_copy_only=False)
+
+
+@lru_cache(maxsize=64)
+def operator_pattern(text: str) -> re.Pattern[bytes]:
+    """The expression of an operator, over bytes. Raises re.error."""
+    return re.compile(text.encode(), re.DOTALL)
