@@ -9,10 +9,10 @@ operation_id = "$.idempotency_key"   # where a call's arguments hold its operati
 consequential = true                 # does a call change something outside? default true
 
 [secrets]
-include_excluded = false             # look for tokens also where axnb looks for none? `axnb secrets`
+include_excluded = false             # look for tokens in the fields of `axnb secrets`, too?
 
 [secrets.patterns]
-my-token = "mytok_[0-9a-f]{32}"      # what else is a secret: Python's regular expressions, over bytes
+my-token = "mytok_[0-9a-f]{32}"      # what else is a secret, as a regular expression of Python
 
 AXNB_SCRATCH in the environment goes before `scratch`.
 """

@@ -12,14 +12,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache, lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from axnb.errors import UsageError
 from axnb.secrets import patterns
 from axnb.secrets.matching import Candidate, Group
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: Expressions of which a match ends where the sign does; case does not matter.
 _SIGNS: tuple[tuple[Group, bytes, bool], ...] = (
@@ -137,8 +134,8 @@ class _Re2:
         signs = [b"(?i:%s)" % text if caseless else text for _, text, caseless in _SIGNS]
         every = [*(text for text, _ in _tokens()), *signs]
         self._any = b"|".join(b"(?:%s)" % text for text in every).decode("ascii")
-        prefixes = {prefix for token in patterns.TOKENS for prefix in token.prefixes}
-        self._literal = re.compile(b"|".join(sorted(map(re.escape, prefixes), key=len)))
+        literals = (prefix for token in patterns.TOKENS for prefix in token.prefixes)
+        self._literal = re.compile(patterns.any_of(literals))
         self._signs = [
             (group, re.compile(text, re.DOTALL | (re.IGNORECASE if caseless else 0)))
             for group, text, caseless in _SIGNS
@@ -161,7 +158,7 @@ class _Re2:
         edges = self._np.arange(0, size + window, window, dtype=self._np.int32).clip(max=size)
         found = [
             (n * window - _LONGEST, (n + 1) * window + _LONGEST)
-            for n in self._np.flatnonzero(self._holds(data, edges))
+            for n in map(int, self._np.flatnonzero(self._holds(data, edges)))
         ]
         found += self._over_edges(data)
         merged: list[tuple[int, int]] = []
@@ -169,7 +166,7 @@ class _Re2:
             if merged and start <= merged[-1][1]:
                 merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
             else:
-                merged.append((max(0, int(start)), int(end)))
+                merged.append((max(0, start), end))
         return merged
 
     def _over_edges(self, data: bytes) -> list[tuple[int, int]]:
@@ -181,7 +178,7 @@ class _Re2:
             np.frombuffer(data, np.uint8)[start:], (count, 2 * _LONGEST), (window, 1)
         )
         edges = np.arange(0, (count + 1) * 2 * _LONGEST, 2 * _LONGEST, dtype=np.int32)
-        held = np.flatnonzero(self._holds(around.tobytes(), edges))
+        held = map(int, np.flatnonzero(self._holds(around.tobytes(), edges)))
         found = [(n * window + start, n * window + window + _LONGEST) for n in held]
         # The last edge has less behind it.
         return [*found, (count * window + start, size)] if size > window else found
@@ -194,9 +191,7 @@ class _Re2:
             return self._np.zeros(0, bool)
         buffers = [None, pa.py_buffer(offsets), pa.py_buffer(values)]
         large = offsets.dtype.itemsize == 8
-        array: pa.Array = pa.Array.from_buffers(
-            pa.large_binary() if large else pa.binary(), rows, buffers
-        )
+        array = pa.Array.from_buffers(pa.large_binary() if large else pa.binary(), rows, buffers)
         found = self._pc.match_substring_regex(array, self._any)
         return found.to_numpy(zero_copy_only=False)
 

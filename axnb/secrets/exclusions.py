@@ -30,9 +30,9 @@ class Exclusion:
 
 
 def _key(names: bytes) -> re.Pattern[bytes]:
-    return re.compile(
-        rb"(?:" + names + rb")\\{0,15}[\"'][ \t]{0,4}:[ \t]{0,4}\\{0,15}[\"']\Z", re.I
-    )
+    sign = rb"\\{0,15}[\"']"
+    text = rb"(?:" + names + rb")" + sign + rb"[ \t]{0,4}:[ \t]{0,4}" + sign + rb"\Z"
+    return re.compile(text, re.IGNORECASE)
 
 
 EXCLUSIONS: tuple[Exclusion, ...] = (

@@ -10,7 +10,7 @@ from typing import Literal
 
 from axnb.secrets.beside import Match, assigned, header, paired, userinfo
 from axnb.secrets.exclusions import is_excluded
-from axnb.secrets.patterns import JWT, MASKED, MAX_MATCH, TOKENS, Token
+from axnb.secrets.patterns import JWT, MASKED, MAX_MATCH, TOKENS, Token, any_of
 
 #: What an engine points at: where a token begins, or where a sign of the other groups ends.
 Group = Literal["token", "masked", "jwt", "assigned", "paired", "userinfo", "header"]
@@ -36,7 +36,7 @@ _TOKENS: dict[bytes, tuple[Token, ...]] = {
     for token in TOKENS
     for prefix in token.prefixes
 }
-_LITERAL = re.compile(b"|".join(sorted(map(re.escape, _TOKENS), key=len, reverse=True)))
+_LITERAL = re.compile(any_of(_TOKENS))
 
 
 def matches(
@@ -46,7 +46,7 @@ def matches(
     *,
     include_excluded: bool,
 ) -> list[Match]:
-    """The secrets at the candidates and those of operators' patterns, in order, none over another."""
+    """The secrets at the candidates and of operators' patterns, in order, none over another."""
     found = set()
     for place, group in candidates:
         for match in _RULES[group](data, place):
@@ -65,16 +65,16 @@ def matches(
 def _apart(found: set[Match], operators: set[str]) -> list[Match]:
     """Of those that overlap the one that says most; it takes the name of one that it replaces."""
 
-    def rank(match: Match) -> tuple[int, int, int, str, str]:
-        vague = (
-            _VAGUE.index(match.kind) + 2 if match.kind in _VAGUE else match.kind not in operators
-        )
-        return int(vague), match.start, -match.end, match.kind, match.name or ""
+    def order(match: Match) -> tuple[int, int, int, str, str]:
+        rank = 0 if match.kind in operators else 1
+        if match.kind in _VAGUE:
+            rank = 2 + _VAGUE.index(match.kind)
+        return rank, match.start, -match.end, match.kind, match.name or ""
 
     # What is kept lies apart, so only neighbours can overlap.
     starts: list[int] = []
     kept: dict[int, Match] = {}
-    for match in sorted(found, key=rank):
+    for match in sorted(found, key=order):
         n = bisect_left(starts, match.end)
         is_free = True
         while n and kept[starts[n - 1]].end > match.start:

@@ -11,6 +11,7 @@ Shapes of tokens: what their makers document; of keys of AX itself there are non
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -181,8 +182,15 @@ _MASKED = (
     rb"(?P<head>[0-9A-Za-z_-]{0,48})(?:\*{3,64}|\.{3,8}|(?:\xe2\x80[\xa2\xa6]){1,64}"
     rb"|(?:\\{1,15}u202[26]){1,64})(?P<tail>[0-9A-Za-z_-]{0,48})"
 )
+
+
+def any_of(literals: Iterable[bytes]) -> bytes:
+    """An expression for one of the literals, the longest that fits."""
+    return b"|".join(map(re.escape, sorted(set(literals), key=lambda one: (-len(one), one))))
+
+
 _MASKABLE = tuple(prefix for token in TOKENS if token.may_be_partial for prefix in token.prefixes)
-_PREFIXES = b"|".join(sorted(map(re.escape, _MASKABLE), key=len, reverse=True))
+_PREFIXES = any_of(_MASKABLE)
 
 MASKED = re.compile(LEFT + rb"(?P<prefix>" + _PREFIXES + rb")" + _MASKED)
 #: What an engine looks for; it ends with the first characters of the mask.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from axnb.secrets import values
+from axnb.secrets.beside import Match
 from axnb.secrets.engines import Engine, engine, operator_pattern
-from axnb.secrets.matching import Match, matches
+from axnb.secrets.matching import matches
 from axnb.secrets.patterns import MAX_MATCH
 from axnb.settings import Secrets
 
@@ -98,7 +100,7 @@ class Scanner:
                 {*found}
                 | {
                     row
-                    for row, (start, end) in enumerate(zip(edges, edges[1:], strict=False))
+                    for row, (start, end) in enumerate(pairwise(edges))
                     if any(one.search(values_of[start:end]) for one in self._operators.values())
                 }
             )
