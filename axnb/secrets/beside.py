@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from axnb.secrets import values
-from axnb.secrets.patterns import BETWEEN
+from axnb.secrets.patterns import BETWEEN, NAME_WORDS
 
 #: Bytes before a sign that are looked at.
 _BEFORE = 448
@@ -32,6 +32,7 @@ _OF_LISTS = re.compile(
 )
 #: What stands before any of the words in a name of something else than a value.
 _OF_FLAGS = re.compile("has|use|no|is|show|hide|forgot|requires?|enable|needs|public")
+_ENDS_AS_SECRET = re.compile(NAME_WORDS + rb"\Z", re.IGNORECASE)
 #: A PWD is a shell's folder.
 _NO_SECRET = re.compile(r"(?:old)?pwd|.*(?:next|page|continuation|idempotency)token", re.DOTALL)
 _ADDRESS_ONLY = {"sig", "signature", "xamzsignature", "xgoogsignature"}
@@ -72,6 +73,8 @@ _USERINFO = re.compile(
 #: An unescaped @ of the password itself: the last one ends it.
 _MORE_USERINFO = re.compile(rb"(?:[^ \t\r\n\x00\"'<>@/\\]{0,128}@){1,4}")
 _PORT = re.compile(rb"[0-9]{1,5}[/?#\\]")
+#: With the sign behind it; as `patterns.USERINFO` says.
+_MAX_USERINFO = 257
 _HOST = re.compile(rb"[0-9A-Za-z_\[%.-]")
 
 _BEARER = re.compile(rb"[0-9A-Za-z._~+/=-]{16,2048}+")
@@ -176,6 +179,8 @@ def _is_secret(name: bytes, known: str) -> bool:
     before = words[-2].lower() if len(words) > 1 else ""
     if _COUNTED.search(known) and _OF_LISTS.fullmatch(before):
         return False
+    if _ENDS_AS_SECRET.search(name) is None:
+        return False
     return not _OF_FLAGS.fullmatch(before) and not _NO_SECRET.fullmatch(known)
 
 
@@ -192,7 +197,7 @@ def _is_good(value: bytes, known: str) -> bool:
 
 def _query(data: bytes, end: int, name: bytes, known: str) -> Iterator[Match]:
     match = _QUERY.match(data, end)
-    if match is None or not _is_secret(name, known):
+    if match is None or not (known in _ADDRESS_ONLY or _is_secret(name, known)):
         return
     least = 1 if _PASSWORD.search(known) else 6
     value = match[1]
@@ -208,8 +213,11 @@ def _query(data: bytes, end: int, name: bytes, known: str) -> Iterator[Match]:
 def userinfo(data: bytes, end: int) -> Iterator[Match]:
     """The password of `scheme://user:password@`, which ends at `end`; or a long user alone."""
     near = max(0, end - _BEFORE)
-    found = _USERINFO.search(data[near:end])
-    if found is None:
+    before = data[near:end]
+    found = None
+    if b"://" in before or b":\\" in before:
+        found = _USERINFO.search(before)
+    if found is None or end - near - found.start("user") > _MAX_USERINFO:
         return
     group = "user" if found["password"] is None else "password"
     start, stop = (near + place for place in found.span(group))

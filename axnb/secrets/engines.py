@@ -37,6 +37,8 @@ class Engine(Protocol):
     """Finds candidates."""
 
     name: str
+    #: Bytes that are best looked at together: some engines take their time to begin.
+    window: int
 
     def candidates(self, data: bytes) -> list[Candidate]:
         """Where in `data` a secret may be."""
@@ -71,6 +73,7 @@ def _tokens() -> Iterator[tuple[bytes, int]]:
 
 class _Hyperscan:
     name = "hyperscan"
+    window = 1 << 20
 
     def __init__(self) -> None:
         import hyperscan
@@ -123,6 +126,7 @@ class _Re2:
     own expressions say where."""
 
     name = "re2"
+    window = 8 << 20
     _WINDOW = 8 << 10
 
     def __init__(self) -> None:
@@ -136,17 +140,32 @@ class _Re2:
         self._any = b"|".join(b"(?:%s)" % text for text in every).decode("ascii")
         literals = (prefix for token in patterns.TOKENS for prefix in token.prefixes)
         self._literal = re.compile(patterns.any_of(literals))
-        self._signs = [
-            (group, re.compile(text, re.DOTALL | (re.IGNORECASE if caseless else 0)))
-            for group, text, caseless in _SIGNS
+        self._masked = re.compile(patterns.MASKED_TRIGGER)
+        #: How they begin, in small letters, and what it must be from there on.
+        self._anchored: list[tuple[Group, tuple[bytes, ...], re.Pattern[bytes]]] = [
+            (group, starts, re.compile(text, re.IGNORECASE | re.DOTALL))
+            for group, starts, text in (
+                ("assigned", patterns.NAME_STARTS, patterns.ASSIGNED_FROM_START),
+                ("paired", patterns.NAME_STARTS, patterns.PAIRED_FROM_START),
+                ("assigned", (b"signature=", b"sig="), rb"sig(?:nature)?="),
+                ("header", (b"bearer ", b"basic "), patterns.HEADER),
+                ("userinfo", (b"@",), b"@"),
+                ("jwt", (b".eyj",), rb"\.eyJ[0-9A-Za-z_-]{6}"),
+            )
         ]
 
     def candidates(self, data: bytes) -> list[Candidate]:
         found: set[Candidate] = set()
         for start, end in self._regions(data):
-            found.update((m.start(), "token") for m in self._literal.finditer(data, start, end))
-            for group, sign in self._signs:
-                found.update((m.end(), group) for m in sign.finditer(data, start, end))
+            for literal in self._literal.finditer(data, start, end):
+                found.add((literal.start(), "token"))
+                if masked := self._masked.match(data, literal.start()):
+                    found.add((masked.end(), "masked"))
+            small = data[start:end].lower()
+            for group, starts, sign in self._anchored:
+                for place in _places(small, starts):
+                    if match := sign.match(data, start + place):
+                        found.add((match.end(), group))
         return sorted(found)
 
     def rows(self, values: Any, offsets: Any) -> list[int]:
@@ -154,34 +173,24 @@ class _Re2:
 
     def _regions(self, data: bytes) -> list[tuple[int, int]]:
         """Where a match may be, with what stands around it."""
-        size, window = len(data), self._WINDOW
-        edges = self._np.arange(0, size + window, window, dtype=self._np.int32).clip(max=size)
-        found = [
-            (n * window - _LONGEST, (n + 1) * window + _LONGEST)
-            for n in map(int, self._np.flatnonzero(self._holds(data, edges)))
-        ]
-        found += self._over_edges(data)
+        np, size, window = self._np, len(data), self._WINDOW
+        places = [(n, min(n + window, size)) for n in range(0, size, window)]
+        edges = np.arange(0, size + window, window, dtype=np.int64).clip(max=size)
+        # A match may lie over an edge: what is around each of them is one row more.
+        over = range(window, size, window)
+        around = [(max(0, edge - _LONGEST), min(edge + _LONGEST, size)) for edge in over]
+        ends = np.cumsum([end - start for start, end in around], dtype=np.int64) + size
+        values = b"".join((data, *(data[start:end] for start, end in around)))
+        held = self._holds(values, np.concatenate([edges, ends]))
+        found = [(places + around)[n] for n in map(int, np.flatnonzero(held))]
         merged: list[tuple[int, int]] = []
         for start, end in sorted(found):
+            start, end = max(0, start - _LONGEST), end + _LONGEST
             if merged and start <= merged[-1][1]:
                 merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
             else:
-                merged.append((max(0, start), end))
+                merged.append((start, end))
         return merged
-
-    def _over_edges(self, data: bytes) -> list[tuple[int, int]]:
-        """Matches that lie in two windows: the bytes around each edge, looked at by themselves."""
-        np, window, size = self._np, self._WINDOW, len(data)
-        count = max(0, (size - window - _LONGEST) // window + 1)
-        start = window - _LONGEST
-        around = np.lib.stride_tricks.as_strided(
-            np.frombuffer(data, np.uint8)[start:], (count, 2 * _LONGEST), (window, 1)
-        )
-        edges = np.arange(0, (count + 1) * 2 * _LONGEST, 2 * _LONGEST, dtype=np.int32)
-        held = map(int, np.flatnonzero(self._holds(around.tobytes(), edges)))
-        found = [(n * window + start, n * window + window + _LONGEST) for n in held]
-        # The last edge has less behind it.
-        return [*found, (count * window + start, size)] if size > window else found
 
     def _holds(self, values: Any, offsets: Any) -> Any:
         """For each row, does any expression match in it?"""
@@ -194,6 +203,15 @@ class _Re2:
         array = pa.Array.from_buffers(pa.large_binary() if large else pa.binary(), rows, buffers)
         found = self._pc.match_substring_regex(array, self._any)
         return found.to_numpy(zero_copy_only=False)
+
+
+def _places(data: bytes, words: tuple[bytes, ...]) -> Iterator[int]:
+    """Where any of the words is."""
+    for word in words:
+        place = data.find(word)
+        while place >= 0:
+            yield place
+            place = data.find(word, place + 1)
 
 
 @lru_cache(maxsize=64)

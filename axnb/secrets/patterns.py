@@ -198,15 +198,20 @@ MASKED_TRIGGER = rb"(?:" + _PREFIXES + rb")[0-9A-Za-z_-]{0,48}" + MASK
 
 #: The names under which secrets stand, as the end of a name.
 _KEYS = rb"(?:api|access|secret|private|signing|encryption|account|auth|master|service|shared)"
-NAME_WORDS = (
-    rb"(?:" + _KEYS + rb"[_.-]?key|token|secret|passw(?:or)?d|passphrase|pwd"
-    rb"|credentials?)(?:[_-]?(?:[0-9]{1,3}|prod|dev|test|staging|old|new|primary|secondary))?"
-)
+_STAGE = rb"(?:[_-]?(?:[0-9]{1,3}|prod|dev|test|staging|old|new|primary|secondary))?"
+_OTHERS = rb"token|secret|passw(?:or)?d|passphrase|pwd|credentials?"
+NAME_WORDS = rb"(?:" + _KEYS + rb"[_.-]?key|" + _OTHERS + rb")" + _STAGE
+#: How the words begin that are in `NAME_WORDS`, in small letters, and the expression from there on.
+NAME_STARTS = (b"key", b"token", b"secret", b"passw", b"passphrase", b"pwd", b"credential")
+_FROM_START = rb"(?:key|" + _OTHERS + rb")" + _STAGE
 #: A name and the sign behind it: `NAME=`, `"name" :`, `\"name\":`.
-ASSIGNED = rb"(?:" + NAME_WORDS + rb")[\"'\\]{0,8}[ \t]{0,4}[:=]"
+_SIGN = rb"[\"'\\]{0,8}[ \t]{0,4}[:=]"
+ASSIGNED = NAME_WORDS + _SIGN
+ASSIGNED_FROM_START = _FROM_START + _SIGN
 #: A name whose value stands beside it: `"name": "NAME", "value": …`, also in YAML.
 BETWEEN = rb"(?:[\"', \t\r\n]|\\n|\\){1,24}"
-PAIRED = rb"(?:" + NAME_WORDS + rb")" + BETWEEN + rb"value"
+PAIRED = NAME_WORDS + BETWEEN + rb"value"
+PAIRED_FROM_START = _FROM_START + BETWEEN + rb"value"
 #: What only an address has in its query.
 SIGNED = rb"(?:x-(?:amz|goog)-signature|[?&;]sig|[?&;]signature|0026sig|0026signature)="
 #: User and password of an address, up to the sign behind them.

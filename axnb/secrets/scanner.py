@@ -14,9 +14,6 @@ from axnb.secrets.matching import matches
 from axnb.secrets.patterns import MAX_MATCH
 from axnb.settings import Secrets
 
-#: Bytes that are looked at together.
-WINDOW = 1 << 20
-
 #: Bytes behind a place that are there when it is judged, and before it: the longest secret, one
 #: that lies over it, and what stands beside them.
 _BEHIND = 2 * MAX_MATCH
@@ -55,6 +52,8 @@ class Scanner:
         self._operators = {
             name: operator_pattern(text) for name, text in sorted(settings.patterns.items())
         }
+        #: Bytes that are looked at together.
+        self.window = self._engine.window
         self._include_excluded = settings.include_excluded
 
     def scan(self, chunks: Iterable[bytes]) -> Iterator[Hit]:
@@ -126,10 +125,11 @@ class Scanner:
 
 
 class Stream:
-    """One file, fed piece by piece. It holds little more than `WINDOW` bytes."""
+    """One file, fed piece by piece. It holds 9 MiB at most."""
 
     def __init__(self, scanner: Scanner) -> None:
         self._scanner = scanner
+        self._window = scanner.window
         self._parts: list[bytes] = []
         self._held = 0
         #: Where in the file the held bytes begin, and up to where it was judged.
@@ -145,11 +145,11 @@ class Stream:
         if offset != self._base + self._held:
             found += self.finish()
             self._base = self._judged = offset
-        for start in range(0, len(data), WINDOW):
-            part = data[start : start + WINDOW] if len(data) > WINDOW else data
+        for start in range(0, len(data), self._window):
+            part = data[start : start + self._window] if len(data) > self._window else data
             self._parts.append(part)
             self._held += len(part)
-            if self._held >= WINDOW + _BEFORE + _BEHIND:
+            if self._held >= self._window + _BEFORE + _BEHIND:
                 found += self._judge(self._base + self._held - _BEHIND)
         return found
 
