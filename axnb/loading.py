@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -18,7 +19,8 @@ from axnb.evidence.load import LoadOptions, load_log
 from axnb.evidence.locators import Located, locate
 from axnb.evidence.oddities import look_again
 from axnb.evidence.witnesses import CLIENT, SERVER_LOG, load_witness
-from axnb.settings import DSN_VARIABLE
+from axnb.secrets.payloads import look_for_secrets
+from axnb.settings import DSN_VARIABLE, Secrets
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,9 @@ def load(
     for one in located:
         # Checks read all sources: where there are several, they run after the last one.
         after = _find if one is located[-1] else look_closer
+        look = partial(after, secrets=case.settings.secrets)
         try:
-            load_log(case, one.log, options, progress, after)
+            load_log(case, one.log, options, progress, look)
             is_looked_at = after is _find
         except SourceError as err:
             errors.append((err, str(one.log)))
@@ -79,14 +82,17 @@ def load_or_reuse(
     return load(case, sources, options, progress)
 
 
-def look_closer(session: duckdb.DuckDBPyConnection, source: str) -> None:
-    """Prepare what checks read and no reader needs: comparisons, and what is odd about rows."""
+def look_closer(
+    session: duckdb.DuckDBPyConnection, source: str, secrets: Secrets | None = None
+) -> None:
+    """Prepare what checks read and no reader needs: comparisons, oddities of rows, secrets."""
     compare(session, source)
     look_again(session, source)
+    look_for_secrets(session, source, secrets)
 
 
-def _find(session: duckdb.DuckDBPyConnection, source: str) -> None:
-    look_closer(session, source)
+def _find(session: duckdb.DuckDBPyConnection, source: str, secrets: Secrets) -> None:
+    look_closer(session, source, secrets)
     keep_findings(session)
 
 

@@ -53,7 +53,6 @@ _TABLES = (
     "sources",
 )
 
-
 _EXECUTIONS = pa.schema(
     [
         ("source", pa.string()),
@@ -153,7 +152,8 @@ def _forget(session: duckdb.DuckDBPyConnection, source: str) -> None:
         for table in _TABLES:
             session.execute(f"delete from {table} where source = ?", [source])
     # What was made of all sources together is not true of others.
-    session.execute("delete from meta where name <> 'schema'")
+    kept = "name = 'schema' or (name = 'secret key' and exists (from secrets))"
+    session.execute(f"delete from meta where not ({kept})")
 
 
 class _Load:

@@ -29,6 +29,16 @@ _SIGNS: tuple[tuple[Group, bytes, bool], ...] = (
     ("jwt", patterns.JWT_MIDDLE, False),
 )
 
+#: How matches of these begin, in small letters, and what they must be from there on.
+_ANCHORED: tuple[tuple[Group, tuple[bytes, ...], bytes], ...] = (
+    ("assigned", patterns.NAME_STARTS, patterns.ASSIGNED_FROM_START),
+    ("paired", patterns.NAME_STARTS, patterns.PAIRED_FROM_START),
+    ("assigned", (b"signature=", b"sig="), rb"sig(?:nature)?="),
+    ("header", (b"bearer ", b"basic "), patterns.HEADER),
+    ("userinfo", (b"@",), b"@"),
+    ("jwt", (b".eyj",), rb"\.eyJ[0-9A-Za-z_-]{6}"),
+)
+
 #: No match of an expression is longer.
 _LONGEST = 320
 
@@ -137,21 +147,13 @@ class _Re2:
         self._np, self._pa, self._pc = np, pa, pc
         signs = [b"(?i:%s)" % text if caseless else text for _, text, caseless in _SIGNS]
         every = [*(text for text, _ in _tokens()), *signs]
-        self._any = b"|".join(b"(?:%s)" % text for text in every).decode("ascii")
+        self._any = _loose(b"|".join(b"(?:%s)" % text for text in every)).decode("ascii")
         literals = (prefix for token in patterns.TOKENS for prefix in token.prefixes)
         self._literal = re.compile(patterns.any_of(literals))
         self._masked = re.compile(patterns.MASKED_TRIGGER)
-        #: How they begin, in small letters, and what it must be from there on.
-        self._anchored: list[tuple[Group, tuple[bytes, ...], re.Pattern[bytes]]] = [
+        self._anchored = [
             (group, starts, re.compile(text, re.IGNORECASE | re.DOTALL))
-            for group, starts, text in (
-                ("assigned", patterns.NAME_STARTS, patterns.ASSIGNED_FROM_START),
-                ("paired", patterns.NAME_STARTS, patterns.PAIRED_FROM_START),
-                ("assigned", (b"signature=", b"sig="), rb"sig(?:nature)?="),
-                ("header", (b"bearer ", b"basic "), patterns.HEADER),
-                ("userinfo", (b"@",), b"@"),
-                ("jwt", (b".eyj",), rb"\.eyJ[0-9A-Za-z_-]{6}"),
-            )
+            for group, starts, text in _ANCHORED
         ]
 
     def candidates(self, data: bytes) -> list[Candidate]:
@@ -205,6 +207,13 @@ class _Re2:
         return found.to_numpy(zero_copy_only=False)
 
 
+def _loose(text: bytes) -> bytes:
+    """An expression that matches more, and that RE2 is ready for in a third of the time."""
+    text = re.sub(rb"\{0,[0-9]+\}", b"*", text)
+    text = re.sub(rb"\{1,[0-9]+\}", b"+", text)
+    return re.sub(rb"\{[0-9]{2}\}", b"{8}", text)
+
+
 def _places(data: bytes, words: tuple[bytes, ...]) -> Iterator[int]:
     """Where any of the words is."""
     for word in words:
@@ -212,6 +221,19 @@ def _places(data: bytes, words: tuple[bytes, ...]) -> Iterator[int]:
         while place >= 0:
             yield place
             place = data.find(word, place + 1)
+
+
+def candidate_rows(engine: Engine, array: Any) -> list[int]:
+    """The rows of an Arrow array of texts or bytes that may hold a secret."""
+    import numpy as np
+    import pyarrow as pa
+
+    if not len(array) or array.buffers()[2] is None:
+        return []
+    is_large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    offsets = np.frombuffer(array.buffers()[1], np.int64 if is_large else np.int32)
+    offsets = offsets[array.offset : array.offset + len(array) + 1]
+    return [] if offsets[0] == offsets[-1] else engine.rows(array.buffers()[2], offsets)
 
 
 @lru_cache(maxsize=64)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from axnb.secrets import values
 from axnb.secrets.beside import Match
-from axnb.secrets.engines import Engine, engine, operator_pattern
+from axnb.secrets.engines import Engine, candidate_rows, engine, operator_pattern
 from axnb.secrets.matching import matches
 from axnb.secrets.patterns import MAX_MATCH
 from axnb.settings import Secrets
@@ -72,38 +71,15 @@ class Scanner:
     def scan_rows(self, array: Any) -> Iterator[tuple[int, Hit]]:
         """The secrets of an Arrow array of texts or of bytes, each with the number of its row.
 
-        The values are looked at together, and those rows alone once more that may hold one.
+        The values are looked at together, and those rows alone once more that may hold one; where
+        an operator has expressions, each row.
         """
-        for row in self._candidates(array):
+        rows = range(len(array)) if self._operators else candidate_rows(self._engine, array)
+        for row in rows:
             value = array[row].as_buffer()
             if value is not None:
                 for hit in self.scan_bytes(value.to_pybytes()):
                     yield row, hit
-
-    def _candidates(self, array: Any) -> list[int]:
-        import numpy as np
-        import pyarrow as pa
-
-        if not len(array) or array.buffers()[2] is None:
-            return []
-        is_large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-        offsets = np.frombuffer(array.buffers()[1], np.int64 if is_large else np.int32)
-        offsets = offsets[array.offset : array.offset + len(array) + 1]
-        if offsets[0] == offsets[-1]:
-            return []
-        found = self._engine.rows(array.buffers()[2], offsets)
-        if self._operators:
-            values_of = memoryview(array.buffers()[2])
-            edges = offsets.tolist()
-            found = sorted(
-                {*found}
-                | {
-                    row
-                    for row, (start, end) in enumerate(pairwise(edges))
-                    if any(one.search(values_of[start:end]) for one in self._operators.values())
-                }
-            )
-        return found
 
     def matches(self, data: bytes) -> list[Match]:
         """What is found in `data`, by place."""
