@@ -88,16 +88,19 @@ def secret_key(session: duckdb.DuckDBPyConnection, evidence: str) -> bytes:
 
 
 def keep_secrets(session: duckdb.DuckDBPyConnection, found: Iterable[Secret]) -> None:
-    """Add rows to the table `secrets`."""
+    """Add rows to the table `secrets`. What checks found before is not true of them any more."""
     rows = []
     for secret in found:
         hit = asdict(secret.hit)
-        hit["at_offset"] = hit.pop("offset")
+        offset = hit.pop("offset")
+        # Of an entry or an address it would tell nothing.
+        hit["at_offset"] = None if secret.where.place in ("oci-env", "asset-url") else offset
         rows.append({**_texts(asdict(secret.where)), **hit})
     if rows:
         session.register("found_secrets", pa.Table.from_pylist(rows, schema=_SECRETS))
         session.execute("insert into secrets by name select * from found_secrets")
         session.unregister("found_secrets")
+        session.execute("delete from meta where name = 'findings'")
 
 
 def _texts(row: dict[str, object]) -> dict[str, object]:

@@ -12,8 +12,10 @@ from typing import Any
 
 from axnb.ax.behaviour import Harness
 from axnb.case.case import Case
+from axnb.checks.kept import keep_findings
 from axnb.loading import load, load_witnesses
 from axnb.result import Finding
+from axnb.secrets.keeping import Secret, keep_secrets
 from axnb.settings import Settings, Tool
 from axnb.testing.logs import LogBuilder, StoredRow, answer, call, say
 from axnb.triaging import Expectation, Question, Triage, triage
@@ -35,6 +37,8 @@ class Evidence:
     tools: tuple[Tool, ...] = ()
     #: As `--harness` takes them.
     harnesses: tuple[str, ...] = ()
+    #: What else was found, as by a look into a bucket.
+    secrets: tuple[Secret, ...] = ()
     #: Does the table have AX's key, and AX's types?
     keyed: bool = True
     typed: bool = True
@@ -52,6 +56,10 @@ class Evidence:
             for n, log in enumerate(logs)
         ]
         load(case, [str(path) for path in paths])
+        if self.secrets:
+            with case.writing() as session:
+                keep_secrets(session, self.secrets)
+                keep_findings(session)
         files = {}
         for name, lines in (("client", self.client), ("server", self.server_log)):
             text = "".join(f"{json.dumps(line)}\n" for line in lines)

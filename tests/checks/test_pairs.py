@@ -18,6 +18,7 @@ from axnb.triaging import triage
 from tests.checks import (
     wounds_calls,
     wounds_rows,
+    wounds_secrets,
     wounds_steps,
     wounds_turns,
     wounds_versions,
@@ -32,6 +33,7 @@ _MODULES = (
     wounds_rows,
     wounds_calls,
     wounds_witnesses,
+    wounds_secrets,
 )
 
 PAIRS: dict[str, list[Pair]] = {
