@@ -159,10 +159,14 @@ class _Re2:
     def candidates(self, data: bytes) -> list[Candidate]:
         found: set[Candidate] = set()
         for start, end in self._regions(data):
-            for literal in self._literal.finditer(data, start, end):
-                found.add((literal.start(), "token"))
-                if masked := self._masked.match(data, literal.start()):
+            literal = self._literal.search(data, start, end)
+            while literal is not None:
+                place = literal.start()
+                found.add((place, "token"))
+                if masked := self._masked.match(data, place):
                     found.add((masked.end(), "masked"))
+                # Another may begin in this one: `xapp-` and `-----BEGIN`.
+                literal = self._literal.search(data, place + 1, end)
             small = data[start:end].lower()
             for group, starts, sign in self._anchored:
                 for place in _places(small, starts):
