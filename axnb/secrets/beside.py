@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from axnb.secrets import values
 from axnb.secrets.patterns import BETWEEN, NAME_WORDS
@@ -16,7 +17,8 @@ from axnb.secrets.patterns import BETWEEN, NAME_WORDS
 #: Bytes before a sign that are looked at.
 _BEFORE = 448
 
-_NAME = re.compile(rb"([0-9A-Za-z_.-]{1,96})(?P<quote>[\"'\\]{0,8})[ \t]{0,4}[:=]\Z")
+_NAME_SIGNS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+_MAX_NAME = 96
 _PAIRED_NAME = re.compile(
     rb"name\\{0,7}[\"']?[ \t]{0,4}:[ \t]{0,4}\\{0,7}[\"']?"
     rb"([0-9A-Za-z_.-]{1,96})" + BETWEEN + rb"value\Z",
@@ -45,7 +47,8 @@ _QUOTE = re.compile(rb"[=>]?[ \t]{0,4}(?P<slashes>\\{0,15})(?P<quote>[\"'`])")
 _QUOTED, _QUOTED_DEEP = (
     {
         quote: re.compile(
-            rb"((?:[^%s\\\x00-\x20\x7f]|%s|%s){1,2048}+)\\{0,15}%s" % (quote, _UNIT, escaped, quote)
+            rb"((?:[^%s\\\x00-\x20\x7f]{1,96}+|%s|%s){1,32}+)\\{0,15}%s"
+            % (quote, _UNIT, escaped, quote)
         )
         for quote in (b'"', b"'", b"`")
     }
@@ -53,15 +56,15 @@ _QUOTED, _QUOTED_DEEP = (
     for escaped in (rb"\\[\"'`\\]", rb"\\{3,15}[\"'\\]")
 )
 #: Of an environment: to the next blank, quote or control character.
-_BARE = re.compile(rb"[=>]?[ \t]{0,4}((?:[^\"'`\\\x00-\x20\x7f]|%s){1,1024}+)" % _UNIT)
+_BARE = re.compile(rb"[=>]?[ \t]{0,4}((?:[^\"'`\\\x00-\x20\x7f]{1,96}+|%s){1,32}+)" % _UNIT)
 #: Of a text or a configuration: signs of the text around it end it, too.
 _LOWER = re.compile(
-    rb"[=>]?[ \t]{0,4}((?:[^\"'`\\\x00-\x20\x7f,;&<>(){}\[\]|]|%s){1,1024}+)(?![(\[])"
+    rb"[=>]?[ \t]{0,4}((?:[^\"'`\\\x00-\x20\x7f,;&<>(){}\[\]|]{1,96}+|%s){1,32}+)(?![(\[])"
     % rb"\\{1,15}(?:/|u00(?!26|3[cCeE]|22|27)[0-9A-Fa-f]{2})"
 )
 #: Of an address' query.
 _QUERY = re.compile(
-    rb"((?:[^\"'`\\\x00-\x20\x7f&;<>#]|\\{1,15}(?:/|u00(?!26)[0-9A-Fa-f]{2})){1,2048}+)"
+    rb"((?:[^\"'`\\\x00-\x20\x7f&;<>#]{1,96}+|\\{1,15}(?:/|u00(?!26)[0-9A-Fa-f]{2})){1,32}+)"
 )
 _QUERY_SIGN = re.compile(rb"(?:[?&]|&amp;|\\{1,15}u0026)\Z")
 
@@ -94,22 +97,26 @@ class Match:
     is_partial: bool = False
 
 
-def assigned(data: bytes, end: int) -> Iterator[Match]:
-    """What stands behind `NAME=` or `"name":`, which ends at `end`."""
-    near = data[max(0, end - _BEFORE) : end]
-    found = _NAME.search(near[-128:])
-    if found is None:
-        return
-    before = near[: len(near) - len(near[-128:]) + found.start()]
-    name, before = _without_escape(found[1], before)
+def assigned(data: bytes, end: int, covered: int = 0) -> Iterator[Match]:
+    """What stands behind `NAME=` or `"name":`, which ends at `end`.
+
+    `covered`: where a long value ends that holds the sign, which then hardly is one of its own.
+    """
+    near = data[max(0, end - 128) : end]
+    quoted = near[:-1].rstrip(b" \t")
+    named = quoted.rstrip(b"\"'\\")
+    start = max(len(named.rstrip(_NAME_SIGNS)), len(named) - _MAX_NAME)
+    name, before = _without_escape(named[start:], near[:start])
     known = _known(name)
-    if near.endswith(b"=") and _QUERY_SIGN.search(before):
+    if near.endswith(b"=") and _QUERY_SIGN.search(before[-24:]):
         yield from _query(data, end, name, known)
         return
-    if not _is_secret(name, known) or known in _ADDRESS_ONLY:
+    if known in _ADDRESS_ONLY or not _is_secret(name, known):
+        return
+    if end <= covered and not _AWS_SECRET.search(known):
         return
     match = _quoted(data, end)
-    if match is None and not found["quote"]:
+    if match is None and quoted == named:
         # Behind the quoted name of JSON, what is not quoted is no text.
         is_env = name.upper() == name and near.endswith(b"=")
         match = (_BARE if is_env else _LOWER).match(data, end)
@@ -167,12 +174,14 @@ def _without_escape(name: bytes, before: bytes) -> tuple[bytes, bytes]:
     return name, before
 
 
+@lru_cache(maxsize=4096)
 def _known(name: bytes) -> str:
     """A name without case and signs, and without a number or a stage at its end."""
     plain = re.sub(r"[_.-]", "", name.decode().lower())
     return re.sub(r"(?:[0-9]{1,3}|prod|dev|test|staging|old|new|primary|secondary)\Z", "", plain)
 
 
+@lru_cache(maxsize=4096)
 def _is_secret(name: bytes, known: str) -> bool:
     """Does a name that ends like that of a secret stand for one?"""
     words = _WORDS.findall(name.decode())

@@ -69,6 +69,8 @@ def is_excluded(data: bytes, start: int) -> bool:
     run = head[len(before) :]
     if _is_random(run.replace(b"\\/", b"/")[-_RUN:]):
         return True
+    if not before.endswith((b'"', b"'", b",")):
+        return False
     near = before[-_BEFORE:]
     return any(
         exclusion.before is not None and exclusion.before.search(near) for exclusion in EXCLUSIONS

@@ -10,7 +10,7 @@ from typing import Literal
 
 from axnb.secrets.beside import Match, assigned, header, paired, userinfo
 from axnb.secrets.exclusions import is_excluded
-from axnb.secrets.patterns import JWT, MASKED, MAX_MATCH, TOKENS, Token, any_of
+from axnb.secrets.patterns import JWT, MASK, MASKABLE, MASKED, MAX_MATCH, TOKENS, Token, any_of
 
 #: What an engine points at: where a token begins, or where a sign of the other groups ends.
 Group = Literal["token", "masked", "jwt", "assigned", "paired", "userinfo", "header"]
@@ -19,9 +19,14 @@ Candidate = tuple[int, Group]
 #: Of several that overlap, the first of these is kept: what says most of its kind.
 _VAGUE = ("basic-authorization", "bearer-token", "url-password", "url-secret", "named-secret")
 
-_MASK_NEAR = 256
+#: Bytes around the beginning of a mask that belong to a token.
+_BEFORE_MASK = 96
+_BEHIND_MASK = 256
 _HEAD_OF_JWT = 1100
 _WORD = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+#: Bytes of a value that is no usual one; inside of it signs cost little.
+_LONG = 512
 
 #: Characters that a masked token shows, at least; where dots hide, which also end a word, more.
 _SHOWN = 2
@@ -37,6 +42,8 @@ _TOKENS: dict[bytes, tuple[Token, ...]] = {
     for prefix in token.prefixes
 }
 _LITERAL = re.compile(any_of(_TOKENS))
+_MASKABLE = re.compile(any_of(MASKABLE))
+_MASK_END = re.compile(MASK + rb"\Z")
 
 
 def matches(
@@ -48,8 +55,13 @@ def matches(
 ) -> list[Match]:
     """The secrets at the candidates and of operators' patterns, in order, none over another."""
     found = set()
+    covered = 0
     for place, group in candidates:
-        for match in _RULES[group](data, place):
+        rule = _RULES[group]
+        told = assigned(data, place, covered) if group == "assigned" else rule(data, place)
+        for match in told:
+            if match.end - match.start >= _LONG:
+                covered = max(covered, match.end)
             is_own = group in ("token", "masked", "jwt")
             if include_excluded or not is_own or not is_excluded(data, match.start):
                 found.add(match)
@@ -105,12 +117,15 @@ def _token(data: bytes, start: int) -> Iterator[Match]:
 
 def _masked(data: bytes, end: int) -> Iterator[Match]:
     """A token of which the middle is hidden; the first signs of the mask end at `end`."""
-    near = max(0, end - _MASK_NEAR)
-    match = None
-    for match in MASKED.finditer(data, near, end + _MASK_NEAR):
-        if match.end() >= end:
+    near = max(0, end - _BEFORE_MASK)
+    mask = _MASK_END.search(data[max(near, end - 24) : end])
+    head = data[near : end - len(mask[0])] if mask else b""
+    begin = near + len(head.rstrip(_WORD))
+    for prefix in _MASKABLE.finditer(data, begin, near + len(head)):
+        match = MASKED.match(data, prefix.start(), end + _BEHIND_MASK)
+        if match is not None and match.end() >= end:
             break
-    if match is None or not match.start() < end <= match.end():
+    else:
         return
     shown = len(match["head"]) + len(match["tail"])
     by_dots = b"." in match[0][len(match["prefix"]) :]

@@ -189,8 +189,8 @@ def any_of(literals: Iterable[bytes]) -> bytes:
     return b"|".join(map(re.escape, sorted(set(literals), key=lambda one: (-len(one), one))))
 
 
-_MASKABLE = tuple(prefix for token in TOKENS if token.may_be_partial for prefix in token.prefixes)
-_PREFIXES = any_of(_MASKABLE)
+MASKABLE = tuple(prefix for token in TOKENS if token.may_be_partial for prefix in token.prefixes)
+_PREFIXES = any_of(MASKABLE)
 
 MASKED = re.compile(LEFT + rb"(?P<prefix>" + _PREFIXES + rb")" + _MASKED)
 #: What an engine looks for; it ends with the first characters of the mask.

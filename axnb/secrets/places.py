@@ -26,6 +26,9 @@ MAX_PLACES = 100
 #: Secrets that are kept of one object.
 MAX_SECRETS = 10_000
 
+#: After so many it is looked into no further: somebody made it to take time.
+MAX_FOUND = 100_000
+
 
 def place_of(file: str) -> Place:
     """What a file of a snapshot is, by its name: `tar-member`, `memory` or `file`.
@@ -50,10 +53,13 @@ class ObjectScan:
         self._counts: Counter[tuple[str, str | None, str]] = Counter()
         #: Places that were found and not kept, by the bounds above.
         self.left_off = 0
+        #: Was the rest of it not looked into, for `MAX_FOUND`?
+        self.is_cut = False
 
     def feed(self, offset: int, data: bytes) -> None:
         """Take the bytes at an offset. Offsets ascend; a gap is a hole, over which nothing goes."""
-        self._take(self._stream.feed(offset, data))
+        if not self.is_cut:
+            self._take(self._stream.feed(offset, data))
 
     def finish(self, *, known: Collection[str] = (), head_size: int = 0) -> list[Secret]:
         """What was found, by offset; the file has ended.
@@ -61,7 +67,8 @@ class ObjectScan:
         `known`: digests of what `scan_environment` found in the first `head_size` bytes, which are
         not told again.
         """
-        self._take(self._stream.finish())
+        if not self.is_cut:
+            self._take(self._stream.finish())
         known = frozenset(known)
         return [
             Secret(self._where, hit)
@@ -77,6 +84,7 @@ class ObjectScan:
                 self._hits.append(hit)
             else:
                 self.left_off += 1
+        self.is_cut = len(self._hits) + self.left_off >= MAX_FOUND
 
 
 def tee(pieces: Iterable[Piece], scan: ObjectScan) -> Iterator[Piece]:

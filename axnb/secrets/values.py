@@ -33,7 +33,7 @@ _PLACEHOLDER = re.compile(
 _PATH = re.compile(rb"(?:~|\.{1,2})?(?:/[a-z0-9][a-z0-9._@-]*|/\.[a-z][a-z0-9._-]*)+/?")
 _WINDOWS_PATH = re.compile(rb"[A-Za-z]:\\.*", re.DOTALL)
 _DOTTED = re.compile(rb"[A-Za-z_][0-9A-Za-z_]*(?:\.[A-Za-z_][0-9A-Za-z_]*)+")
-_SYMBOL = re.compile(rb"[^0-9A-Za-z_.: -]")
+_DIGIT_OR_SIGN = re.compile(rb"[^A-Za-z_.: -]")
 
 
 def spelled(value: bytes) -> bytes:
@@ -41,7 +41,7 @@ def spelled(value: bytes) -> bytes:
 
     What stands raw in an environment, in JSON and in JSON inside of JSON becomes one.
     """
-    for _ in range(8):
+    for _ in range(8 if b"\\" in value else 0):
         plain = _ESCAPE.sub(_unescaped, value)
         if plain == value:
             break
@@ -91,8 +91,7 @@ def is_code(value: bytes) -> bool:
 
 def has_digit_or_sign(value: bytes) -> bool:
     """Has it what words do not have?"""
-    plain = spelled(value)
-    return any(0x30 <= byte <= 0x39 for byte in plain) or _SYMBOL.search(plain) is not None
+    return _DIGIT_OR_SIGN.search(spelled(value)) is not None
 
 
 def is_text(value: bytes) -> bool:
