@@ -24,7 +24,8 @@ from axnb.evidence.oddities import look_again
 from axnb.evidence.records import load_records
 from axnb.evidence.snapshots import load_snapshots
 from axnb.evidence.witnesses import CLIENT, SERVER_LOG, load_witness
-from axnb.settings import DSN_VARIABLE
+from axnb.secrets.payloads import look_for_secrets
+from axnb.settings import DSN_VARIABLE, Secrets
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,12 @@ def load(
     for one in located:
         # Checks read all sources: where there are several, they run after the last one.
         is_last = one is located[-1]
-        after = partial(_look, config.configs if config else one.configs, is_last)
+        after = partial(
+            _look,
+            config.configs if config else one.configs,
+            is_last,
+            case.settings.secrets,
+        )
         try:
             load_log(case, one.log, options, progress, after)
             is_looked_at = is_last
@@ -103,19 +109,23 @@ def _read(case: Case, ax_config: Path | None) -> AxConfig | None:
     return None if ax_config is None else read_config(ax_config, case.settings.environment)
 
 
-def look_closer(session: duckdb.DuckDBPyConnection, source: str) -> None:
-    """Prepare what checks read and no reader needs: comparisons, and what is odd about rows."""
+def look_closer(
+    session: duckdb.DuckDBPyConnection, source: str, secrets: Secrets | None = None
+) -> None:
+    """Prepare what checks read and no reader needs: comparisons, oddities of rows, secrets."""
     compare(session, source)
     look_again(session, source)
+    look_for_secrets(session, source, secrets)
 
 
 def _look(
     configs: Sequence[HarnessConfig],
     is_last: bool,
+    secrets: Secrets,
     session: duckdb.DuckDBPyConnection,
     source: str,
 ) -> None:
-    look_closer(session, source)
+    look_closer(session, source, secrets)
     if configs:
         keep_now(session, source, configs)
     if is_last:

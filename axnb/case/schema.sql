@@ -637,7 +637,7 @@ create table if not exists secrets (
     name varchar,                     -- of a variable, or the key that it stands under
     kind varchar not null,            -- what it is, such as google-api-key
     is_partial boolean not null,      -- masked in the middle: some of it is there
-    at_offset bigint,                 -- in the restored file, or in the row's text
+    at_offset bigint,                 -- in the restored file, the row's text, or its configuration
     length bigint not null,
     digest varchar not null           -- keyed: tells equal ones apart from others, and no value
 );

@@ -50,6 +50,7 @@ _TABLES = (
     "contexts",
     "config_settings",
     "drifts",
+    "secrets",
     "findings",
     "sources",
 )
@@ -140,7 +141,8 @@ def _forget(session: duckdb.DuckDBPyConnection, source: str) -> None:
         for table in _TABLES:
             session.execute(f"delete from {table} where source = ?", [source])
     # What was made of all sources together is not true of others.
-    session.execute("delete from meta where name <> 'schema'")
+    kept = "name = 'schema' or (name = 'secret key' and exists (from secrets))"
+    session.execute(f"delete from meta where not ({kept})")
 
 
 class _Load:

@@ -17,6 +17,7 @@ from axnb.case.case import Case
 from axnb.checks.kept import keep_findings
 from axnb.loading import load, load_witnesses
 from axnb.result import Finding
+from axnb.secrets.keeping import Secret, keep_secrets
 from axnb.settings import Settings, Tool
 from axnb.testing.logs import LogBuilder, StoredRow, answer, call, say
 from axnb.triaging import Expectation, Question, Triage, triage
@@ -42,6 +43,8 @@ class Evidence:
     ax_yaml: str = ""
     #: Rows of tables that no reader of logs fills, such as `actors`; absent columns are NULL.
     tables: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    #: What else was found, as by a look into a bucket.
+    secrets: tuple[Secret, ...] = ()
     #: Does the table have AX's key, and AX's types?
     keyed: bool = True
     typed: bool = True
@@ -67,6 +70,9 @@ class Evidence:
                 for name, rows in self.tables.items():
                     for row in rows:
                         _insert(session, name, row)
+        if self.secrets:
+            with case.writing() as session:
+                keep_secrets(session, self.secrets)
                 keep_findings(session)
         files = {}
         for name, lines in (("client", self.client), ("server", self.server_log)):

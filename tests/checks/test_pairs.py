@@ -19,6 +19,7 @@ from tests.checks import (
     wounds_calls,
     wounds_contexts,
     wounds_rows,
+    wounds_secrets,
     wounds_steps,
     wounds_turns,
     wounds_versions,
@@ -34,6 +35,7 @@ _MODULES = (
     wounds_calls,
     wounds_witnesses,
     wounds_contexts,
+    wounds_secrets,
 )
 
 PAIRS: dict[str, list[Pair]] = {
