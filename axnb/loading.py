@@ -12,7 +12,7 @@ import duckdb
 
 from axnb.ax.behaviour import Harness
 from axnb.ax.config import AxConfig, HarnessConfig, read_config
-from axnb.case.case import Case, ask
+from axnb.case.case import Case, ask, has_rows
 from axnb.case.comparing import compare
 from axnb.case.contexts import keep_now
 from axnb.checks.kept import keep_findings
@@ -192,7 +192,17 @@ def load_state(
             load_snapshots(case, locator, verify=verify, progress=progress)
         except SourceError as err:
             errors.append((err, str(locator)))
+    _find_again(case)
     return Loaded((), *_skipped(errors))
+
+
+def _find_again(case: Case) -> None:
+    """Look for findings once more where what is kept of them is not true any more."""
+    with case.writing() as session:
+        if has_rows(session, "conversation_numbers") and not ask(
+            session, "meta", {"name": "findings"}
+        ):
+            keep_findings(session)
 
 
 def _skipped(errors: Sequence[tuple[SourceError, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -80,11 +80,17 @@ def secret_key(session: duckdb.DuckDBPyConnection, evidence: str) -> bytes:
     should follow from more than a report tells.
     """
     kept = ask(session, "meta", {"name": KEY_NAME})
+    key = key_of(kept[0]["value"] if kept else None, evidence)
     if not kept:
-        key = hashlib.sha256(b"axnb secrets" + evidence.encode("utf-8", "surrogatepass"))
-        session.execute("insert into meta values (?, ?)", [KEY_NAME, key.hexdigest()])
-        return key.digest()
-    return bytes.fromhex(kept[0]["value"])
+        session.execute("insert into meta values (?, ?)", [KEY_NAME, key.hex()])
+    return key
+
+
+def key_of(kept: str | None, evidence: str) -> bytes:
+    """The key that a case keeps, in hex; else the one that follows from the evidence."""
+    if kept is not None:
+        return bytes.fromhex(kept)
+    return hashlib.sha256(b"axnb secrets" + evidence.encode("utf-8", "surrogatepass")).digest()
 
 
 def keep_secrets(session: duckdb.DuckDBPyConnection, found: Iterable[Secret]) -> None:

@@ -55,6 +55,10 @@ class Container:
     annotations: Mapping[str, str]
 
 
+#: Gets a container's name and the entries `NAME=value` of its environment.
+OnEnv = Callable[[str, tuple[str, ...]], None]
+
+
 @dataclass(frozen=True)
 class Head:
     """What the head of a checkpoint says."""
@@ -72,7 +76,7 @@ class Head:
 def read_head(
     pieces: Iterable[Piece],
     max_head: int = MAX_HEAD,
-    on_env: Callable[[str, tuple[str, ...]], None] | None = None,
+    on_env: OnEnv | None = None,
 ) -> Head:
     """Read the head from the first pieces of a restored `checkpoint.img`; no more is decoded.
 
