@@ -64,7 +64,7 @@ def test_an_environment_has_the_digest_of_memory() -> None:
         MAGIC + struct.pack(">Q", len(head)) + head + b"\0" * 100 + f"\0K_TOKEN={_VALUE}\0".encode()
     )
     seen: list[tuple[str, tuple[str, ...]]] = []
-    read = read_head(_pieces(data), lambda name, entries: seen.append((name, entries)))
+    read = read_head(_pieces(data), on_env=lambda name, entries: seen.append((name, entries)))
     assert seen == [("main", tuple(env)), ("pause", ())]
     assert _VALUE not in repr(read.containers)
     found = scan_environment(scanner(), _WHERE, "main", seen[0][1])
