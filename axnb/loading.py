@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import duckdb
 
 from axnb.ax.behaviour import Harness
-from axnb.case.case import Case, ask
+from axnb.ax.config import AxConfig, HarnessConfig, read_config
+from axnb.case.case import Case, ask, has_rows
 from axnb.case.comparing import compare
+from axnb.case.contexts import keep_now
 from axnb.checks.kept import keep_findings
 from axnb.errors import SourceError, UsageError
 from axnb.evidence.buckets import BucketLocator
@@ -21,7 +24,8 @@ from axnb.evidence.oddities import look_again
 from axnb.evidence.records import load_records
 from axnb.evidence.snapshots import load_snapshots
 from axnb.evidence.witnesses import CLIENT, SERVER_LOG, load_witness
-from axnb.settings import DSN_VARIABLE
+from axnb.secrets.payloads import look_for_secrets
+from axnb.settings import DSN_VARIABLE, Secrets
 from axnb.text import is_path
 
 
@@ -42,13 +46,16 @@ def load(
     sources: Sequence[str] = (),
     options: LoadOptions | None = None,
     progress: Callable[[int], None] | None = None,
+    ax_config: Path | None = None,
 ) -> Loaded:
     """Load event logs; without a source, the one that AX_EVENTLOG_DSN names.
 
-    One of several that cannot be read does not hide the others. Raises UsageError, or SourceError
-    if none can be read; what the case held of a source before stays.
+    `ax_config` is an ax.yaml that says what would run all of them now. One of several logs that
+    cannot be read does not hide the others. Raises UsageError, or SourceError if none can be read,
+    or the ax.yaml; what the case held of a source before stays.
     """
     environment = case.settings.environment
+    config = _read(case, ax_config)
     if not sources and not environment.get(DSN_VARIABLE):
         raise UsageError(f"name a log (a path or a DSN), or set {DSN_VARIABLE}.")
     located: list[Located] = [locate(text, environment) for text in sources or (DSN_VARIABLE,)]
@@ -56,10 +63,16 @@ def load(
     is_looked_at = False
     for one in located:
         # Checks read all sources: where there are several, they run after the last one.
-        after = _find if one is located[-1] else look_closer
+        is_last = one is located[-1]
+        after = partial(
+            _look,
+            config.configs if config else one.configs,
+            is_last,
+            case.settings.secrets,
+        )
         try:
             load_log(case, one.log, options, progress, after)
-            is_looked_at = after is _find
+            is_looked_at = is_last
         except SourceError as err:
             errors.append((err, str(one.log)))
     if len(errors) == len(located):
@@ -68,7 +81,8 @@ def load(
     if not is_looked_at:
         with case.writing() as session:
             keep_findings(session)
-    return Loaded(next((f.harnesses for f in located if f.harnesses), ()), *_skipped(errors))
+    harnesses = next((f.harnesses for f in located if f.harnesses), ())
+    return Loaded(config.harnesses if config else harnesses, *_skipped(errors))
 
 
 def load_or_reuse(
@@ -76,22 +90,47 @@ def load_or_reuse(
     sources: Sequence[str],
     options: LoadOptions | None = None,
     progress: Callable[[int], None] | None = None,
+    ax_config: Path | None = None,
 ) -> Loaded:
     """Load event logs; if none is named, what a case file holds already is enough."""
-    if not sources and case.path is not None and case.path.exists():
+    if sources or case.path is None or not case.path.exists():
+        return load(case, sources, options, progress, ax_config)
+    config = _read(case, ax_config)
+    if config is None:
         return Loaded()
-    return load(case, sources, options, progress)
+    with case.writing() as session:
+        for found in ask(session, "sources"):
+            if found["kind"] == "eventlog":
+                keep_now(session, found["name"], config.configs)
+        keep_findings(session)
+    return Loaded(config.harnesses)
 
 
-def look_closer(session: duckdb.DuckDBPyConnection, source: str) -> None:
-    """Prepare what checks read and no reader needs: comparisons, and what is odd about rows."""
+def _read(case: Case, ax_config: Path | None) -> AxConfig | None:
+    return None if ax_config is None else read_config(ax_config, case.settings.environment)
+
+
+def look_closer(
+    session: duckdb.DuckDBPyConnection, source: str, secrets: Secrets | None = None
+) -> None:
+    """Prepare what checks read and no reader needs: comparisons, oddities of rows, secrets."""
     compare(session, source)
     look_again(session, source)
+    look_for_secrets(session, source, secrets)
 
 
-def _find(session: duckdb.DuckDBPyConnection, source: str) -> None:
-    look_closer(session, source)
-    keep_findings(session)
+def _look(
+    configs: Sequence[HarnessConfig],
+    is_last: bool,
+    secrets: Secrets,
+    session: duckdb.DuckDBPyConnection,
+    source: str,
+) -> None:
+    look_closer(session, source, secrets)
+    if configs:
+        keep_now(session, source, configs)
+    if is_last:
+        keep_findings(session)
 
 
 def held(case: Case, source: str) -> Loaded | None:
@@ -154,6 +193,7 @@ def load_state(
             load_snapshots(case, locator, verify=verify, progress=progress)
         except SourceError as err:
             errors.append((err, str(locator)))
+    _find_again(case)
     return Loaded((), *_skipped(errors))
 
 
@@ -169,6 +209,15 @@ def _exports(named: Sequence[Path | str]) -> list[Path]:
             raise SourceError(f"{path} holds no export: no file in it ends in .json.")
         found += exports
     return found
+
+
+def _find_again(case: Case) -> None:
+    """Look for findings once more where what is kept of them is not true any more."""
+    with case.writing() as session:
+        if has_rows(session, "conversation_numbers") and not ask(
+            session, "meta", {"name": "findings"}
+        ):
+            keep_findings(session)
 
 
 def _skipped(errors: Sequence[tuple[SourceError, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:

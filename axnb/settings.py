@@ -11,6 +11,12 @@ consequential = true                 # does a call change something outside? def
 [target]                             # where snapshots are to be restored: axnb/settings_target.py
 layout = "B3b"
 
+[secrets]
+include_excluded = false             # look for tokens in the fields of `axnb secrets`, too?
+
+[secrets.patterns]
+my-token = "mytok_[0-9a-f]{32}"      # what else is a secret, as a regular expression of Python
+
 AXNB_SCRATCH in the environment goes before `scratch`.
 """
 
@@ -43,6 +49,7 @@ SCRATCH_VARIABLE = "AXNB_SCRATCH"
 STAGE_VARIABLE = "AXNB_STAGE"
 
 _JSON_PATH = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_-]*|\[[0-9]+\])+")
+_PATTERN_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
 
 
@@ -56,6 +63,15 @@ class Tool:
 
 
 @dataclass(frozen=True)
+class Secrets:
+    """What an operator says of secrets: kinds of their own, by name, and whether a token is looked
+    for in fields that hold random bytes, too."""
+
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    include_excluded: bool = False
+
+
+@dataclass(frozen=True)
 class Settings:
     """The settings of one run."""
 
@@ -65,6 +81,7 @@ class Settings:
     tools: Mapping[str, Tool] = field(default_factory=dict)
     #: Where snapshots are to be restored; None where nobody described it.
     target: TargetSettings | None = None
+    secrets: Secrets = field(default_factory=Secrets)
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
     @property
@@ -106,7 +123,7 @@ class Settings:
 
 
 def _settings(document: dict[str, Any], file: Path) -> Settings:
-    known = {"memory_limit", "scratch", "statement_timeout", "target", "tools"}
+    known = {"memory_limit", "scratch", "secrets", "statement_timeout", "target", "tools"}
     if unknown := sorted(document.keys() - known):
         raise UsageError(f"{file} has a key that axnb does not know: {unknown[0]}.")
     defaults = Settings()
@@ -128,6 +145,7 @@ def _settings(document: dict[str, Any], file: Path) -> Settings:
         statement_timeout=timeout,
         tools={name: _tool(name, value, file) for name, value in tools.items()},
         target=read_target(document["target"], file) if "target" in document else None,
+        secrets=_secrets(document.get("secrets", {}), file),
     )
 
 
@@ -141,3 +159,35 @@ def _tool(name: str, value: Any, file: Path) -> Tool:
     if not isinstance(consequential, bool):
         raise UsageError(f"tools.{name}.consequential in {file} is neither true nor false.")
     return Tool(name, path, consequential)
+
+
+def _secrets(value: Any, file: Path) -> Secrets:
+    if not isinstance(value, dict) or value.keys() - {"patterns", "include_excluded"}:
+        raise UsageError(f"secrets in {file} takes patterns and include_excluded.")
+    included = value.get("include_excluded", False)
+    if not isinstance(included, bool):
+        raise UsageError(f"secrets.include_excluded in {file} is neither true nor false.")
+    patterns = value.get("patterns", {})
+    if not isinstance(patterns, dict):
+        raise UsageError(f"secrets.patterns in {file} is not a table.")
+    for name, text in patterns.items():
+        _check_pattern(name, text, file)
+    return Secrets(patterns, included)
+
+
+def _check_pattern(name: str, text: Any, file: Path) -> None:
+    """The expression is not repeated in a message: it may be a secret itself."""
+    where = f"secrets.patterns.{name} in {file}"
+    if not _PATTERN_NAME.fullmatch(name) or len(name) > 60:
+        raise UsageError(
+            f"secrets.patterns in {file} has a name that is not of small letters, digits and "
+            "single dashes, 60 at most."
+        )
+    if not isinstance(text, str):
+        raise UsageError(f"{where} is not a text.")
+    try:
+        pattern = re.compile(text.encode(), re.DOTALL)
+    except (re.error, OverflowError, RecursionError, UnicodeEncodeError) as err:
+        raise UsageError(f"{where} is no regular expression.") from err
+    if pattern.match(b"") or pattern.search(b"\0"):
+        raise UsageError(f"{where} also matches where nothing is.")

@@ -19,6 +19,7 @@ FLOORS = (
     ("errors", "settings", "settings_target", "text"),
     ("ax", "substrate"),
     ("case",),
+    ("secrets",),
     ("evidence",),
     ("checks", "result"),
     ("mapping",),

@@ -31,7 +31,7 @@ def canonical(payload: str) -> str:
     Raises PayloadError for what is no JSON (RFC 8259), for a lone surrogate and for a key that
     stands twice in one object; its text holds no piece of the document.
     """
-    return _utf8(parse(payload)).decode()
+    return tree_text(parse(payload))
 
 
 def canonical_digest(payload: str) -> bytes:
@@ -42,8 +42,13 @@ def canonical_digest(payload: str) -> bytes:
     return tree_digest(parse(payload))
 
 
+def tree_text(tree: Any) -> str:
+    """The canonical form of what `json_text.parse` made of a document, or of a part of that."""
+    return _utf8(tree).decode()
+
+
 def tree_digest(tree: Any) -> bytes:
-    """The same of what `json_text.parse` made of a document."""
+    """The canonical digest of such a tree."""
     return hashlib.sha256(_utf8(tree)).digest()
 
 

@@ -137,6 +137,7 @@ create table if not exists executions (
     exec_id varchar not null,
     named varchar,                    -- the exec_id that its text names
     agent_id varchar,
+    config varchar,                   -- agent_config: base64
     state integer,                    -- NULL where the row does not decode
     recorded_at varchar,              -- as found; G3 wrote it in the format of its driver
     digest blob not null
@@ -574,7 +575,7 @@ create table if not exists record_coverage (
     everywhere boolean not null       -- were they taken of all of these?
 );
 
--- What stands beside it in an export that names no place: which records a source holds twice.
+-- Records that an export holds twice: lists are paged, and may repeat one.
 create table if not exists record_duplicates (
     source varchar not null,
     kind varchar not null,
@@ -583,16 +584,42 @@ create table if not exists record_duplicates (
     name varchar not null
 );
 
--- What a turn ran with, and what would run it now: a part of a context, by fingerprint.
+-- What a turn ran with, and what would run it now: a part of a context, by fingerprint. Parts: model,
+-- instructions, tools and skills (the lists that a configuration names), config (all of it), harness, and
+-- tool: one that the present list names, or that the turn called.
 create table if not exists contexts (
     source varchar not null,
-    conversation_id varchar not null,
+    conversation_id varchar not null, -- empty for what would run now
     turn bigint,                      -- NULL for what would run now
     step bigint,
-    part varchar not null,            -- model, instructions, tools, config, harness, image or template
+    part varchar not null,
     fingerprint varchar not null,     -- sha256 of its canonical JSON (docs/canonical-json.md)
-    shown varchar,                    -- a model's or an image's name; NULL of what may be private
-    how varchar not null              -- where that is known from: row, ax.yaml, template, record, rows
+    shown varchar,                    -- a model's or a harness's name, names of tools; NULL of what may be
+                                      -- private
+    how varchar not null,             -- where that is known from: row (the input), rows (calls) or ax.yaml
+    harness_id varchar                -- the owner of the turn, or the harness that would run it; NULL
+                                      -- where nothing names it
+);
+
+-- The other members of configurations: how they are set.
+create table if not exists config_settings (
+    source varchar not null,
+    config varchar not null,          -- fingerprint of the whole configuration
+    setting varchar not null,
+    fingerprint varchar not null      -- of its value
+);
+
+-- Where the context of a turn differs from what would run it now, or from that of a turn before it.
+create table if not exists drifts (
+    source varchar not null,
+    conversation_id varchar not null,
+    turn bigint not null,
+    step bigint,                      -- of the row that names the context
+    digest blob,                      -- sha256 of its text
+    against varchar not null,         -- now or turn
+    part varchar not null,            -- model, instructions, tools, skills, called or settings
+    before varchar,                   -- as `contexts` shows it; of settings and called the names that
+    after varchar                     -- differ or are missing
 );
 
 -- A secret that was found. Its value is nowhere in a case.
@@ -610,7 +637,7 @@ create table if not exists secrets (
     name varchar,                     -- of a variable, or the key that it stands under
     kind varchar not null,            -- what it is, such as google-api-key
     is_partial boolean not null,      -- masked in the middle: some of it is there
-    at_offset bigint,                 -- in the restored file, or in the row's text
+    at_offset bigint,                 -- in the restored file, the row's text, or its configuration
     length bigint not null,
     digest varchar not null           -- keyed: tells equal ones apart from others, and no value
 );
@@ -673,6 +700,71 @@ select
 from rejects;
 create or replace view odd_rows as
 select source, conversation_id, step, kind, path, [witness_row(step, digest)] as witness from oddities;
+
+-- Turns that go on under whatever runs now: the last one of a conversation, if it was interrupted or
+-- waits for a person's answer.
+create or replace view open_turns as
+with
+last_turns as (
+    select source, conversation_id, max(turn) as turn
+    from turns
+    where ended <> 'unspecified' and (source, conversation_id) in (
+        select (source, conversation_id) from conversations where state <> 'finished' or open_questions > 0
+    )
+    group by source, conversation_id
+),
+asking as (select distinct source, conversation_id, turn from questions where outcome = 'awaiting-decision')
+select t.source, t.conversation_id, t.turn, t.input_step, t.first_row, c.harness_id
+from turns t
+join last_turns using (source, conversation_id, turn)
+join conversations c using (source, conversation_id)
+left join asking a using (source, conversation_id, turn)
+where (t.ended = 'interrupted' and c.state <> 'finished') or a.turn is not null;
+
+-- The same words as `contexts` for what records say of open turns: the template under whose uid the
+-- actor's snapshot was taken, and the template of that name now, each with the digests of its images.
+-- AX gives an actor the id of its conversation. A row an image; `actor` is ATESPACE/NAME.
+create or replace view record_contexts as
+with
+taken as (
+    select
+        a.source as records, a.atespace, a.name, a.template,
+        coalesce(max(struct_pack(
+            generation := coalesce(s.generation, s.actor_version, 0), created := s.created,
+            uid := s.template_uid, snapshot := s.snapshot
+        )), struct_pack(generation := 0, created := a.updated, uid := a.template_uid, snapshot := null)) as last
+    from actors a
+    left join record_snapshots s on s.source = a.source and s.template_uid is not null
+        and (s.actor = a.atespace || '/' || a.name or (s.kind = 'actor' and s.space = a.atespace and s.name = a.name))
+        and s."role" in ('latest', 'listed', 'local', 'itself')
+        and coalesce(s.status, '') <> 'pending'
+        and (s.actor_uid is null or a.uid is null or s.actor_uid = a.uid)
+    where a.change <> 'went'
+    group by a.source, a.atespace, a.name, a.template, a.template_uid, a.updated
+),
+present as (
+    select source, space || '/' || name as template, max(struct_pack(created := created, uid := uid)).uid as uid
+    from templates
+    where change <> 'went' and uid is not null
+    group by source, space, name
+),
+both_sides as (
+    select records, atespace, name, template, last.snapshot as snapshot, last.uid as uid, 'record' as how
+    from taken where last.uid is not null
+    union all
+    select t.records, t.atespace, t.name, t.template, last.snapshot, p.uid, 'template'
+    from taken t
+    join present p on p.source = t.records and p.template = t.template
+    where last.uid is not null
+)
+select
+    o.source, o.conversation_id, case when b.how = 'record' then o.turn end as turn,
+    case when b.how = 'record' then o.input_step end as step,
+    b.how, b.atespace || '/' || b.name as actor, b.snapshot, b.template, b.uid as template_uid,
+    c.container, c.image, c.digest
+from open_turns o
+join both_sides b on b.name = o.conversation_id
+left join template_containers c on c.source = b.records and c.uid = b.uid and c.digest is not null;
 
 -- Rows that may begin a turn: they name an owner or a configuration, which nothing else does, or are a
 -- person's and answer no question.

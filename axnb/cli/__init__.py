@@ -12,7 +12,7 @@ from __future__ import annotations
 import click
 
 from axnb import __version__
-from axnb.cli import cases, findings, logs, maps, notebooks, results
+from axnb.cli import cases, findings, logs, maps, notebooks, results, secrets
 from axnb.cli.group import Group
 
 
@@ -30,6 +30,7 @@ for _verb in (
     cases.load,
     cases.sql,
     findings.explain,
+    secrets.secrets,
     results.report,
     notebooks.notebook,
     notebooks.demo,

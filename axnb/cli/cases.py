@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from axnb.cli.loading import load_sources, load_state, open_case
-from axnb.cli.options import case_option, source_options, state_options
+from axnb.cli.options import StateChoice, case_option, source_options, state_options
 from axnb.errors import UsageError
 from axnb.text import safe
 
@@ -22,10 +22,8 @@ def load(
     settings: Path | None,
     live: bool,
     wal: str | None,
-    snapshots: tuple[str, ...],
-    records: tuple[Path, ...],
-    everywhere: bool,
-    verify: bool,
+    state: StateChoice,
+    ax_config: Path | None,
 ) -> int:
     """Load logs, buckets and records into a case file."""
     from axnb.case.case import ask
@@ -36,9 +34,10 @@ def load(
         raise UsageError("say where to keep it: --case FILE.duckdb.")
     with open_case(case_path, settings) as case:
         loaded = Loaded()
-        if sources or not (snapshots or records):
-            loaded = load_sources(case, sources, LoadOptions(live=live, wal=wal), may_reuse=False)
-        loaded = load_state(case, loaded, snapshots, records, everywhere=everywhere, verify=verify)
+        options = LoadOptions(live=live, wal=wal)
+        if sources or not (state.snapshots or state.records):
+            loaded = load_sources(case, sources, options, ax_config, may_reuse=False)
+        loaded = load_state(case, loaded, state)
         with case.reading() as session:
             found = ask(session, "sources")
     for source in found:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from axnb.cli.group import say
+from axnb.cli.options import StateChoice
 
 if TYPE_CHECKING:
     from axnb.case.case import Case
@@ -31,6 +32,7 @@ def load_sources(
     case: Case,
     sources: Sequence[str],
     options: LoadOptions,
+    ax_config: Path | None = None,
     *,
     may_reuse: bool = True,
 ) -> Loaded:
@@ -38,7 +40,7 @@ def load_sources(
     from axnb.loading import load, load_or_reuse
 
     read = load_or_reuse if may_reuse else load
-    return _told(read(case, sources, options, _progress()))
+    return _told(read(case, sources, options, _progress(), ax_config))
 
 
 def load_beside(
@@ -51,22 +53,19 @@ def load_beside(
     return replace(loaded, skipped=(*loaded.skipped, *beside.skipped))
 
 
-def load_state(
-    case: Case,
-    loaded: Loaded,
-    snapshots: Sequence[str],
-    records: Sequence[Path],
-    *,
-    everywhere: bool,
-    verify: bool,
-) -> Loaded:
+def load_state(case: Case, loaded: Loaded, state: StateChoice) -> Loaded:
     """Load buckets and records."""
-    if not snapshots and not records:
+    if not state.snapshots and not state.records:
         return loaded
     from axnb import loading
 
     found = loading.load_state(
-        case, snapshots, records, verify=verify, everywhere=everywhere, progress=_sentences()
+        case,
+        state.snapshots,
+        state.records,
+        verify=state.verify,
+        everywhere=state.everywhere,
+        progress=_sentences(),
     )
     _told(found)
     return replace(loaded, skipped=(*loaded.skipped, *found.skipped))

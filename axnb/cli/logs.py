@@ -10,6 +10,7 @@ import click
 from axnb.cli.group import is_coloured, say
 from axnb.cli.loading import ask_case, load_beside, load_sources, load_state, open_case
 from axnb.cli.options import (
+    StateChoice,
     ask_options,
     case_option,
     settings_option,
@@ -42,10 +43,8 @@ def triage(
     settings: Path | None,
     live: bool,
     wal: str | None,
-    snapshots: tuple[str, ...],
-    records: tuple[Path, ...],
-    everywhere: bool,
-    verify: bool,
+    state: StateChoice,
+    ax_config: Path | None,
     ax_version: str | None,
     harnesses: tuple[str, ...],
     clients: tuple[Path, ...],
@@ -69,18 +68,19 @@ def triage(
     from axnb.evidence.load import LoadOptions
     from axnb.plans import plan
     from axnb.report.folder import write_folder
-    from axnb.report.terminal import render_triage
     from axnb.report.triage_result import Asked, triage_result
     from axnb.result import EXIT_CODES, to_json
 
-    how: dict[str, Any] = {"live": live, "wal": wal, "verify": verify, "everywhere": everywhere}
+    how: dict[str, Any] = {"verify": state.verify, "everywhere": state.everywhere}
+    how |= {"live": live, "wal": wal, "ax_config": ax_config, "sources": sources}
     asked = Asked.now(ax_version, harnesses, conversations, expected, settings, **how)
     with open_case(case_path, settings) as case:
         # One conversation of a private case is all that needs to be read.
         only = conversations[0] if len(conversations) == 1 and case.path is None else None
-        loaded = load_sources(case, sources, LoadOptions(conversation=only, live=live, wal=wal))
-        loaded = load_beside(case, loaded, clients, server_logs)
-        loaded = load_state(case, loaded, snapshots, records, everywhere=everywhere, verify=verify)
+        options = LoadOptions(conversation=only, live=live, wal=wal)
+        logs = load_sources(case, sources, options, ax_config)
+        loaded = load_beside(case, logs, clients, server_logs)
+        loaded = load_state(case, loaded, state)
         answer = ask_case(case, ax_version, harnesses, loaded, conversations, expected)
         script = plan(case, answer, ready=conversations).text if as_plan else ""
         if out is not None:
@@ -91,9 +91,15 @@ def triage(
     elif as_plan:
         click.echo(script, nl=False)
     else:
-        colour = is_coloured()
-        click.echo(render_triage(answer, everything=everything, colour=colour, case_path=case_path))
+        _print(answer, case_path, everything=everything)
     return EXIT_CODES[answer.verdict]
+
+
+def _print(answer: Triage, case_path: Path | None, *, everything: bool) -> None:
+    from axnb.report.terminal import render_triage
+
+    text = render_triage(answer, everything=everything, colour=is_coloured(), case_path=case_path)
+    click.echo(text)
 
 
 def _write_tables(answer: Triage, csv_path: Path | None, parquet_path: Path | None) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from axnb.cli.group import is_coloured
 from axnb.cli.loading import load_sources, load_state, open_case
-from axnb.cli.options import source_options, state_options
+from axnb.cli.options import StateChoice, source_options, state_options
 from axnb.errors import UsageError
 from axnb.settings import SNAPSHOTS_VARIABLE
 
@@ -30,10 +31,8 @@ def map_state(
     settings: Path | None,
     live: bool,
     wal: str | None,
-    snapshots: tuple[str, ...],
-    records: tuple[Path, ...],
-    everywhere: bool,
-    verify: bool,
+    ax_config: Path | None,
+    state: StateChoice,
     as_json: bool,
     everything: bool,
     out: Path | None,
@@ -52,13 +51,14 @@ def map_state(
     from axnb.report.map_text import render_map
     from axnb.result import EXIT_CODES, to_json
 
-    asked = AskedMap.now(settings, verify=verify, everywhere=everywhere, live=live, wal=wal or "")
+    how = {"verify": state.verify, "everywhere": state.everywhere, "live": live, "wal": wal or ""}
+    asked = AskedMap.now(settings, ax_config=ax_config.name if ax_config else "", **how)
     with open_case(case_path, settings) as case:
         loaded = Loaded()
         if sources:
-            loaded = load_sources(case, sources, LoadOptions(live=live, wal=wal))
-        buckets = snapshots or _default(case.settings.environment, case_path)
-        loaded = load_state(case, loaded, buckets, records, everywhere=everywhere, verify=verify)
+            loaded = load_sources(case, sources, LoadOptions(live=live, wal=wal), ax_config)
+        buckets = state.snapshots or _default(case.settings.environment, case_path)
+        loaded = load_state(case, loaded, replace(state, snapshots=buckets))
         answer = state_map(case, loaded.skipped)
         if out is not None:
             write_folder(map_result(case, answer, asked), out)

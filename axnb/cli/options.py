@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +39,14 @@ source_options = _options(
         type=click.Choice(["apply", "ignore"]),
         help="SQLite: how to read a -wal that does not fit the database.",
     ),
+    click.option(
+        "--ax-config",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="An ax.yaml: what would run now, where SOURCE is none.",
+    ),
 )
-state_options = _options(
+_state_options = _options(
     click.option(
         "--snapshots",
         multiple=True,
@@ -57,6 +65,36 @@ state_options = _options(
     ),
     click.option("--verify", is_flag=True, help="Read every object of a snapshot to its end."),
 )
+
+
+@dataclass(frozen=True)
+class StateChoice:
+    """Buckets and records that a user names."""
+
+    snapshots: tuple[str, ...]
+    records: tuple[Path, ...]
+    everywhere: bool
+    verify: bool
+
+
+def state_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of buckets and records, which a verb takes as one: `state`."""
+
+    @wraps(function)
+    def verb(
+        *args: Any,
+        snapshots: tuple[str, ...],
+        records: tuple[Path, ...],
+        everywhere: bool,
+        verify: bool,
+        **rest: Any,
+    ) -> Any:
+        return function(*args, state=StateChoice(snapshots, records, everywhere, verify), **rest)
+
+    decorated: Callable[..., Any] = _state_options(verb)
+    return decorated
+
+
 ask_options = _options(
     click.option("--ax-version", metavar="VERSION", help="Ask as this AX: G8, v0.2.3, …"),
     click.option(

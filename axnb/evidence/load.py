@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -16,13 +15,13 @@ import pyarrow.compute as pc
 from duckdb.func import PythonUDFType
 from duckdb.sqltypes import BIGINT, BOOLEAN, INTEGER, VARCHAR
 
-from axnb.ax import protojson, schemas
 from axnb.case.case import Case, run_sql
 from axnb.case.derive import derive
 from axnb.case.sources import source_name
 from axnb.errors import AxnbError, CancelledError, DamagedError
 from axnb.evidence.batches import ConversationNumbers, long_rows_together, one_insert_each
 from axnb.evidence.careful import CarefulPath
+from axnb.evidence.executions import land_executions
 from axnb.evidence.families import FAMILIES, passes
 from axnb.evidence.locators import PostgresLocator, SqliteLocator
 from axnb.evidence.placing import place_odd_rows
@@ -48,22 +47,12 @@ _TABLES = (
     "conversations",
     "owners",
     "row_shapes",
+    "contexts",
+    "config_settings",
+    "drifts",
+    "secrets",
     "findings",
     "sources",
-)
-
-
-_EXECUTIONS = pa.schema(
-    [
-        ("source", pa.string()),
-        ("row", pa.int64()),
-        ("exec_id", pa.string()),
-        ("named", pa.string()),
-        ("agent_id", pa.string()),
-        ("state", pa.int32()),
-        ("recorded_at", pa.string()),
-        ("digest", pa.binary()),
-    ]
 )
 
 
@@ -152,7 +141,8 @@ def _forget(session: duckdb.DuckDBPyConnection, source: str) -> None:
         for table in _TABLES:
             session.execute(f"delete from {table} where source = ?", [source])
     # What was made of all sources together is not true of others.
-    session.execute("delete from meta where name <> 'schema'")
+    kept = "name = 'schema' or (name = 'secret key' and exists (from secrets))"
+    session.execute(f"delete from meta where not ({kept})")
 
 
 class _Load:
@@ -190,7 +180,7 @@ class _Load:
         self._land()
         self._keep_numbers()
         parsed, rejected = self._count("event_rows"), self._count("rejects")
-        executions, executions_rejected = self._land_executions()
+        executions, executions_rejected = land_executions(self._session, self._source, self._reader)
         if executions_rejected:
             self._incomplete.append(
                 f"{executions_rejected} of {executions} rows of execution_log could not be read."
@@ -353,35 +343,6 @@ class _Load:
         self._incomplete.append(
             f"The log has damaged pages: {lost} rows are named by its index and cannot be read."
         )
-
-    def _land_executions(self) -> tuple[int, int]:
-        read = rejected = 0
-        found = []
-        message = schemas.message("g3", "ExecutionEvent")
-        for execution in self._reader.executions():
-            read += 1
-            event = None
-            with suppress(protojson.PayloadError, UnicodeDecodeError):
-                event = protojson.decode(protojson.parse(execution.payload.decode()), message)
-            if event is None:
-                rejected += 1
-            found.append(
-                {
-                    "source": self._source,
-                    "row": execution.row,
-                    "exec_id": execution.exec_id,
-                    "named": None if event is None else event.get("exec_id"),
-                    "agent_id": None if event is None else event.get("agent_id"),
-                    "state": None if event is None else event.get("state", 0),
-                    "recorded_at": execution.recorded_at,
-                    "digest": hashlib.sha256(execution.payload).digest(),
-                }
-            )
-        if found:
-            self._session.register("incoming", pa.Table.from_pylist(found, schema=_EXECUTIONS))
-            self._session.execute("insert into executions by name select * from incoming")
-            self._session.unregister("incoming")
-        return read, rejected
 
 
 def _is_ascending(rows: pa.Array, last: int) -> bool:

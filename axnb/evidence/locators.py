@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from axnb.ax.behaviour import Harness
-from axnb.ax.config import read_config
+from axnb.ax.config import HarnessConfig, read_config
 from axnb.errors import SourceError, UsageError
 from axnb.text import is_path
 
@@ -71,6 +71,13 @@ class Located:
 
     log: SqliteLocator | PostgresLocator
     harnesses: tuple[Harness, ...] | None = None
+    #: What the ax.yaml says of what they run with.
+    configs: tuple[HarnessConfig, ...] = ()
+
+
+def is_ax_yaml(text: str) -> bool:
+    """Is a source an ax.yaml, by its name?"""
+    return Path(text).suffix in (".yaml", ".yml")
 
 
 def locate(text: str, environment: Mapping[str, str]) -> Located:
@@ -85,7 +92,7 @@ def locate(text: str, environment: Mapping[str, str]) -> Located:
     if text.startswith("sqlite:"):
         return Located(SqliteLocator(_sqlite_path(text)))
     path = Path(text)
-    if path.suffix in (".yaml", ".yml"):
+    if is_ax_yaml(text):
         return _from_config(path, environment)
     if not _exists(path):
         return _locate_other(text, environment)
@@ -156,13 +163,12 @@ def _postgres(dsn: str) -> PostgresLocator:
 def _from_config(path: Path, environment: Mapping[str, str]) -> Located:
     config = read_config(path, environment)
     if config.postgres_dsn:
-        return Located(_postgres(config.postgres_dsn), config.harnesses)
+        return Located(_postgres(config.postgres_dsn), config.harnesses, config.configs)
     if config.sqlite_path:
         # AX resolves a relative name against its working directory, which is not known here.
         log = config.sqlite_path
-        return Located(
-            SqliteLocator(log if log.is_absolute() else path.parent / log), config.harnesses
-        )
+        place = log if log.is_absolute() else path.parent / log
+        return Located(SqliteLocator(place), config.harnesses, config.configs)
     raise SourceError(f"{path} names no event log; give its path or DSN instead.")
 
 

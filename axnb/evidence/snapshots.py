@@ -19,10 +19,13 @@ from axnb.evidence.bucket_rows import (
     remark_rows,
     snapshot_row,
 )
+from axnb.evidence.bucket_secrets import evidence_of, in_manifest, of_source, scanner_for
 from axnb.evidence.buckets import Bucket, BucketLocator, open_bucket
 from axnb.evidence.buckets.objects import THREADS, StoredObject
 from axnb.evidence.buckets.parallel import in_order
 from axnb.evidence.tables import as_text, insert_rows
+from axnb.secrets.keeping import Secret, keep_secrets, secret_key
+from axnb.secrets.scanner import Scanner
 from axnb.substrate.encoding import SPARSE_MAGIC
 from axnb.substrate.errors import ManifestError
 from axnb.substrate.generations import Encodings
@@ -50,6 +53,8 @@ def load_snapshots(
     with open_bucket(locator, case.settings.environment) as bucket:
         reading = _Reading(bucket, progress or (lambda _: None))
         reading.list_objects()
+        evidence = evidence_of(reading.stored)
+        reading.scanner = scanner_for(case, evidence)
         reading.read_manifests()
         reading.look_for_missing()
         if verify:
@@ -64,6 +69,9 @@ def load_snapshots(
             reading.note_changes(_earlier(session, source))
             _forget(session, source)
             _keep(session, source, reading, custody)
+            if reading.secrets:
+                secret_key(session, evidence)
+                keep_secrets(session, of_source(reading.secrets, source))
             is_folder = locator.scheme == "file"
             scope = {
                 "source": source,
@@ -88,8 +96,9 @@ class _Reading:
         self.listing = Listing()
         self.seen: dict[str, Seen] = {}
         self.bodies: dict[str, Body] = {}
-        #: Rows of the table `secrets`, but for their source.
-        self.secrets: list[dict[str, Any]] = []
+        #: Secrets, but for the name of their source.
+        self.secrets: list[Secret] = []
+        self.scanner: Scanner
         self.notes: list[str] = []
         self.incomplete: list[str] = []
 
@@ -134,6 +143,9 @@ class _Reading:
                 seen.manifest = parse(found.data)
             except ManifestError as err:
                 seen.manifest_reason = err.reason
+            self.secrets += in_manifest(
+                self.scanner, seen.prefix, found.key, found.data, seen.manifest
+            )
             state = "sound" if seen.manifest else "damaged"
             self.bodies[found.key] = Body(state, seen.manifest_reason, found.sha256)
 
@@ -243,7 +255,6 @@ def _keep(
     insert_rows(session, "snapshot_remarks", (r for one in seen for r in remark_rows(source, one)))
     rows = object_rows(source, reading.stored, reading.listing, reading.uploads, reading.bodies)
     count = insert_rows(session, "snapshot_objects", rows)
-    insert_rows(session, "secrets", ({"source": source, **row} for row in reading.secrets))
     notes, incomplete = reading.sentences()
     unreadable = sum(body.state == "unreadable" for body in reading.bodies.values())
     values = {

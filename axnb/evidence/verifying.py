@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from axnb.evidence.bucket_rows import Body as Known
 from axnb.evidence.bucket_rows import Seen
+from axnb.evidence.bucket_secrets import BodySecrets
 from axnb.evidence.buckets.verifying import Verified, Wanted, verify
-from axnb.substrate.bodies import Body
+from axnb.substrate.bodies import Body, Watch
+from axnb.substrate.checkpoint import OnEnv
 from axnb.substrate.cross import contradictions
 from axnb.substrate.errors import RefusedError
 from axnb.substrate.generations import Encodings
@@ -34,10 +36,54 @@ def verify_bodies(reading: Reading) -> None:
         for file, key in sorted(seen.objects.files.items())
     ]
     bodies: dict[str, Body] = {}
-    for found in verify(reading.bucket, wanted, progress=_progress(reading)):
+    scans = _Scans(reading)
+    for found in verify(
+        reading.bucket,
+        wanted,
+        watch=scans.watch,
+        on_env=scans.on_env,
+        progress=_progress(reading),
+    ):
         _note(reading, found, bodies)
+        scans.finish(found)
     for seen in reading.seen.values():
         _judge(reading, seen, bodies)
+
+
+class _Scans:
+    """The search for secrets in the objects that are being read."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._snapshots = {
+            key: prefix
+            for prefix, seen in reading.seen.items()
+            for key in seen.objects.files.values()
+        }
+        self._open: dict[str, BodySecrets] = {}
+
+    def watch(self, wanted: Wanted) -> Watch:
+        key = wanted.stored.key
+        scan = BodySecrets(self._reading.scanner, self._snapshots[key], wanted)
+        self._open[key] = scan
+        return scan.feed
+
+    def on_env(self, wanted: Wanted) -> OnEnv:
+        return self._open[wanted.stored.key].on_env
+
+    def finish(self, found: Verified) -> None:
+        """Keep what was found in an object; of a damaged one, too: it was in what could be read."""
+        scan = self._open.pop(found.wanted.stored.key, None)
+        if scan is None:
+            return
+        head = found.body.checkpoint if found.body else None
+        secrets, left_off = scan.finish(self._reading.bucket, head.size if head else 0)
+        self._reading.secrets += secrets
+        if left_off:
+            self._reading.notes.append(
+                f"{found.wanted.file} of a snapshot holds {left_off:,} more places of secrets "
+                "than are told."
+            )
 
 
 def _progress(reading: Reading) -> Callable[[int, int], None]:

@@ -164,7 +164,12 @@ def _conversation(row: Row) -> dict[str, Any]:
         "snapshot": row["snapshot"],
         "restorable": row["restorable"],
         "relation": row["relation"],
-        "how": {"actor": row["actor_how"] or "none", "snapshot": row["snapshot_how"] or "none"},
+        "context": [dict(part) for part in row["context"]],
+        "how": {
+            "actor": row["actor_how"] or "none",
+            "snapshot": row["snapshot_how"] or "none",
+            "context": "row" if row["context"] else "none",
+        },
     }
 
 

@@ -28,11 +28,13 @@ _TIMES = pa.schema(
 
 Key = tuple[str, str]
 
+#: One of these has rows where a bucket or records were loaded; an empty bucket has none.
+_TABLES = ("bucket_scopes", "actors", "record_coverage")
+
 
 def is_loaded(session: duckdb.DuckDBPyConnection) -> bool:
     """Does the case hold a bucket or records?"""
-    kinds = {kind for (kind,) in session.execute("select kind from sources").fetchall()}
-    return bool(kinds & {"bucket", "records"})
+    return any(has_rows(session, table) for table in _TABLES)
 
 
 def prepare(session: duckdb.DuckDBPyConnection, target: TargetSettings | None) -> dict[Key, Judged]:

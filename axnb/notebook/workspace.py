@@ -70,6 +70,8 @@ class TriageWorkspace(Workspace):
             Path(chosen["settings"]) if chosen["settings"] else None,
             accept_inconclusive=chosen["accept_inconclusive"],
             live=chosen["live"],
+            ax_config=beside.ax_config,
+            sources=[chosen["source"], *beside.logs],
         )
 
         def ask(case: Case) -> tuple[Triage, Result]:
@@ -94,7 +96,7 @@ def open_triage(
     """Load a log with what stands beside it, triage it, and write the result.
 
     An entry of `beside` is another log, `client=FILE`, `server-log=FILE`, `expect-last=ID=N`,
-    `snapshots=URL` or `records=FILE`, as the options of `axnb triage` have it.
+    `ax-config=FILE`, `snapshots=URL` or `records=FILE`, as the options of `axnb triage` have it.
 
     Raises UsageError for a value that cannot be meant, SourceError if the log cannot be read.
     """
@@ -145,6 +147,7 @@ def _ask(
         [*sources, *beside.logs],
         LoadOptions(conversation=read, live=chosen["live"]),
         lambda rows: progress(f"read {rows:,} rows"),
+        beside.ax_config,
     )
     witnesses = load_witnesses(case, beside.clients, beside.server_logs)
     state = load_state(case, beside.snapshots, beside.records, progress=progress)
@@ -163,17 +166,24 @@ class _Beside:
     expected: list[str]
     snapshots: list[str]
     records: list[str]
+    ax_configs: list[str]
+
+    @property
+    def ax_config(self) -> Path | None:
+        """The ax.yaml that says what would run now; the last one, as on the command line."""
+        return Path(self.ax_configs[-1]) if self.ax_configs else None
 
     @classmethod
     def parse(cls, entries: Sequence[str]) -> _Beside:
         """Sort entries. Raises UsageError for an empty one."""
-        beside = cls([], [], [], [], [], [])
+        beside = cls([], [], [], [], [], [], [])
         kinds = {
             "client": beside.clients,
             "server-log": beside.server_logs,
             "expect-last": beside.expected,
             "snapshots": beside.snapshots,
             "records": beside.records,
+            "ax-config": beside.ax_configs,
         }
         for entry in entries:
             kind, separator, value = entry.partition("=")

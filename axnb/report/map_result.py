@@ -45,6 +45,8 @@ class AskedMap:
     #: How SQLite files were read.
     live: bool = False
     wal: str = ""
+    #: The name of the ax.yaml that says what would run now.
+    ax_config: str = ""
     begun: Started = field(default_factory=Started)
 
     @classmethod
@@ -63,11 +65,13 @@ class AskedMap:
             "accept_inconclusive": self.accept_inconclusive,
             "live": self.live,
             "wal": self.wal,
+            "ax_config": self.ax_config,
         }
 
     def options(self) -> list[str]:
         """The same as the command line takes it."""
         told = [f"--wal={self.wal}"] if self.wal else []
+        told += [f"--ax-config={self.ax_config}"] if self.ax_config else []
         told += ["--live"] if self.live else []
         told += [f"--settings={self.settings}"] if self.settings else []
         told += ["--all-atespaces"] if self.everywhere else []

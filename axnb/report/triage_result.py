@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from axnb.case.case import Case, ask
+from axnb.evidence.locators import is_ax_yaml
 from axnb.report import reach
 from axnb.report.classes import explaining
 from axnb.report.commands import Commands
@@ -43,6 +44,8 @@ class Asked:
     #: How buckets were read, and of what records were taken.
     verify: bool = False
     everywhere: bool = False
+    #: The name of the ax.yaml that says what would run now.
+    ax_config: str = ""
     begun: Started = field(default_factory=Started)
 
     @classmethod
@@ -59,8 +62,15 @@ class Asked:
         wal: str | None = None,
         verify: bool = False,
         everywhere: bool = False,
+        ax_config: Path | None = None,
+        sources: Sequence[str] = (),
     ) -> Asked:
-        """What is asked at this moment, and in this folder: its axnb.toml is read unasked."""
+        """What is asked at this moment, and in this folder: its axnb.toml is read unasked.
+
+        A source that is an ax.yaml says what would run now, too.
+        """
+        if ax_config is None:
+            ax_config = next((Path(text) for text in sources if is_ax_yaml(text)), None)
         if settings is None and Path(FILE_NAME).exists():
             settings = Path(FILE_NAME)
         return cls(
@@ -74,6 +84,7 @@ class Asked:
             wal or "",
             verify,
             everywhere,
+            "" if ax_config is None else ax_config.name,
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -90,12 +101,14 @@ class Asked:
             "wal": self.wal,
             "verify": self.verify,
             "all_atespaces": self.everywhere,
+            "ax_config": self.ax_config,
         }
 
     def options(self) -> list[str]:
-        """How sources were read, as the command line takes it."""
+        """How sources were read, and what would run now, as the command line takes it."""
         told = {
             f"--wal={self.wal}": self.wal,
+            f"--ax-config={self.ax_config}": self.ax_config,
             "--live": self.live,
             "--all-atespaces": self.everywhere,
             "--verify": self.verify,

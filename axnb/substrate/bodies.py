@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
-from axnb.substrate.checkpoint import Head
+from axnb.substrate.checkpoint import Head, OnEnv
 from axnb.substrate.contents import (
     ODD_MEMBERS,
     ODD_SIZE,
@@ -67,15 +67,17 @@ def read_body(
     limits: Limits = DEFAULT_LIMITS,
     watch: Watch | None = None,
     digest: Callable[[], str] | None = None,
+    on_env: OnEnv | None = None,
 ) -> Body:
     """Read the object of `file` to its end, once; `file` is its name in the snapshot.
 
+    `on_env` gets the environments of a `checkpoint.img`, which are kept nowhere.
     `watch` gets the file's data on the way; what it got is proved only when this returns. `digest`
     gives the SHA-256 of the encoded bytes, where who hands out `chunks` has it anyway. Memory stays
     below 64 MiB whatever the object holds. Raises ObjectError, of the encoding only: damage inside
     of a well-encoded tar or checkpoint is a `content` that is `other`.
     """
-    look = _Look(Passing(chunks, limits, digest), watch)
+    look = _Look(Passing(chunks, limits, digest), watch, on_env)
     found = examine(file, look)
     for _ in look:
         continue
@@ -106,8 +108,9 @@ def read_body(
 class _Look:
     """The pieces of an object as they pass, which can be looked at ahead."""
 
-    def __init__(self, passing: Passing, watch: Watch | None) -> None:
+    def __init__(self, passing: Passing, watch: Watch | None, on_env: OnEnv | None) -> None:
         self.passing = passing
+        self.on_env = on_env
         self.ends_in_hole = False
         #: Where the last hole begins.
         self.hole_at = 0

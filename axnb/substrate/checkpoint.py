@@ -2,7 +2,8 @@
 
 `checkpoint.img` begins with `gVisorSF`, a u64 big-endian length (16 MiB at most) and JSON of texts;
 the state behind it is not read. `container_specs` is JSON in JSON: a name -> an OCI specification,
-with the values of the environment in clear. Only their names are kept here. `fscheckpoint.json` or,
+with the values of the environment in clear. Only their names are kept here; `on_env` sees each
+entry once. `fscheckpoint.json` or,
 since a September gVisor, `fscheckpoint.pb` describes a data checkpoint. Sources: google/gvisor,
 pkg/state/statefile; images that runsc wrote.
 """
@@ -10,7 +11,7 @@ pkg/state/statefile; images that runsc wrote.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -54,6 +55,10 @@ class Container:
     annotations: Mapping[str, str]
 
 
+#: Gets a container's name and the entries `NAME=value` of its environment.
+OnEnv = Callable[[str, tuple[str, ...]], None]
+
+
 @dataclass(frozen=True)
 class Head:
     """What the head of a checkpoint says."""
@@ -68,9 +73,15 @@ class Head:
     size: int
 
 
-def read_head(pieces: Iterable[Piece], max_head: int = MAX_HEAD) -> Head:
+def read_head(
+    pieces: Iterable[Piece],
+    max_head: int = MAX_HEAD,
+    on_env: OnEnv | None = None,
+) -> Head:
     """Read the head from the first pieces of a restored `checkpoint.img`; no more is decoded.
 
+    `on_env` is called with the name of each container and the entries `NAME=value` of its
+    environment, which are kept nowhere else.
     Raises CheckpointError: `not-a-checkpoint`, `truncated`, `head-too-long`, `wrong-type`, or a
     reason of `strict_json.loads`. An ObjectError of the pieces passes through.
     """
@@ -84,6 +95,9 @@ def read_head(pieces: Iterable[Piece], max_head: int = MAX_HEAD) -> Head:
     if not all(isinstance(value, str) for value in entries.values()):
         raise CheckpointError("wrong-type", "an entry that is no text")
     specs = _json(entries.pop("container_specs", "{}"))
+    if on_env is not None:
+        for name, spec in sorted(specs.items()):
+            on_env(name, _environment(spec))
     return Head(
         runsc_version=entries.get("runsc_version"),
         timestamp=_time(entries.get("_timestamp", "")),
@@ -172,10 +186,14 @@ def _container(name: str, spec: Any) -> Container:
         name=name,
         args=_texts(process.get("args")),
         cwd=_text(process.get("cwd")),
-        env_names=tuple(entry.partition("=")[0] for entry in _texts(process.get("env"))),
+        env_names=tuple(entry.partition("=")[0] for entry in _environment(spec)),
         mounts=tuple(_mount(_object(mount)) for mount in mounts or ()),
         annotations={key: _text(value) for key, value in annotations.items()},
     )
+
+
+def _environment(spec: Any) -> tuple[str, ...]:
+    return _texts(_object(_object(spec).get("process")).get("env"))
 
 
 def _mount(about: Mapping[str, Any]) -> Mount:

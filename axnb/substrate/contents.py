@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from axnb.substrate import pagemap, strict_json
-from axnb.substrate.checkpoint import MAGIC, Head, read_head
+from axnb.substrate.checkpoint import MAGIC, Head, OnEnv, read_head
 from axnb.substrate.encoding import Piece
 from axnb.substrate.errors import CheckpointError, RefusedError, TarError
 from axnb.substrate.fscheckpoint import FsCheckpoint, parse_json, parse_pb
@@ -95,6 +95,9 @@ class Pieces(Protocol):
 
     def __next__(self) -> Piece: ...
 
+    #: Gets each container's name and environment of a `checkpoint.img`.
+    on_env: OnEnv | None
+
     def start(self, most: int) -> bytes:
         """The first bytes, `most` at most; what is iterated over is the same as without."""
 
@@ -135,7 +138,7 @@ def _refused(err: RefusedError) -> Finding:
 
 def _checkpoint(pieces: Pieces) -> Finding:
     try:
-        return Finding("as-named", checkpoint=read_head(pieces, MAX_SMALL))
+        return Finding("as-named", checkpoint=read_head(pieces, MAX_SMALL, pieces.on_env))
     except CheckpointError as err:
         return _refused(err)
 

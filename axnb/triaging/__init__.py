@@ -80,7 +80,12 @@ def triage(
         silent = look.silent() if any(c["unresolved"] for c in wanted.values()) else set()
         triaged = _triage_conversations(wanted, seen, answers, target, findings, silent, held)
         triaged, when = _timed(triaged, look.times())
-        scope = (*skipped, *_scope(question, target, sources), *look.not_compared())
+        scope = (
+            *skipped,
+            *_scope(question, target, sources),
+            *look.not_compared(),
+            *look.not_held_against_now(),
+        )
         doubts = [*skipped, *_doubts(sources, triaged)]
     return Triage(
         verdict=judge(findings, doubts),

@@ -198,6 +198,17 @@ class Look:
         """Which rows of two logs could not be held against each other; call it after `findings`."""
         return not_compared(self._session) if self._has_witnesses else []
 
+    def not_held_against_now(self) -> list[str]:
+        """That nothing tells what would run unfinished turns now, if their contexts are known."""
+        if not has_rows(self._session, "contexts where part = 'config'"):
+            return []
+        (found,) = ask(self._session, "open_contexts", {"ids": self._ids})
+        if not found["turns"]:
+            return []
+        if found["has_harnesses"]:
+            return ["The ax.yaml does not say which model, instructions or tools would run now."]
+        return ["What would run unfinished turns now is not known: give an ax.yaml (--ax-config)."]
+
     def times(self) -> dict[Key, tuple[str, str]]:
         """When conversations were seen first and last, in ISO 8601 and UTC."""
         if not any(has_rows(self._session, table) for table in ("server_events", "executions")):

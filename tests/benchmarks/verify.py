@@ -14,6 +14,7 @@ zstd     `zstd -t` on the twins
 loop     python-zstandard's `decompressobj` on the twins, 128 KiB fed at a time, and nothing else
 one      axnb, a folder as a bucket, one object at a time
 ours     axnb, two at a time
+secrets  the same, with the search for secrets that `--verify` does on the way
 """
 
 from __future__ import annotations
@@ -126,14 +127,23 @@ def _loop(folder: Path) -> None:
         assert decoder.eof
 
 
-def _ours(folder: Path, threads: int) -> None:
+def _ours(folder: Path, threads: int, *, secrets: bool = False) -> None:
     from axnb.evidence.buckets import BucketLocator, open_bucket
     from axnb.evidence.buckets.verifying import Wanted, verify
-    from axnb.substrate.bodies import Body
+    from axnb.secrets.keeping import Where
+    from axnb.secrets.places import ObjectScan
+    from axnb.secrets.scanner import Scanner
+    from axnb.substrate.bodies import Body, Watch
 
     with open_bucket(BucketLocator.parse(str(folder / "objects"), {}), {}) as bucket:
         wanted = [Wanted("pages.img", found) for found in bucket.objects()]
-        for verified in verify(bucket, wanted, threads=threads):
+        scanner = Scanner(bytes(32))
+
+        def watch(one: Wanted) -> Watch:
+            return ObjectScan(scanner, Where("", "memory", file=one.file)).feed
+
+        look = watch if secrets else None
+        for verified in verify(bucket, wanted, threads=threads, watch=look):
             assert isinstance(verified.body, Body), verified.problem
 
 
@@ -142,6 +152,7 @@ CONTENDERS: dict[str, Callable[[Path], None]] = {
     "loop": _loop,
     "one": lambda folder: _ours(folder, 1),
     "ours": lambda folder: _ours(folder, 2),
+    "secrets": lambda folder: _ours(folder, 2, secrets=True),
 }
 
 

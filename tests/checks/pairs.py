@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from axnb.ax.behaviour import Harness
 from axnb.case.case import Case
+from axnb.checks.kept import keep_findings
 from axnb.loading import load, load_witnesses
 from axnb.result import Finding
+from axnb.secrets.keeping import Secret, keep_secrets
 from axnb.settings import Settings, Tool
 from axnb.testing.logs import LogBuilder, StoredRow, answer, call, say
 from axnb.triaging import Expectation, Question, Triage, triage
@@ -35,6 +39,12 @@ class Evidence:
     tools: tuple[Tool, ...] = ()
     #: As `--harness` takes them.
     harnesses: tuple[str, ...] = ()
+    #: An ax.yaml that says what would run now.
+    ax_yaml: str = ""
+    #: Rows of tables that no reader of logs fills, such as `actors`; absent columns are NULL.
+    tables: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    #: What else was found, as by a look into a bucket.
+    secrets: tuple[Secret, ...] = ()
     #: Does the table have AX's key, and AX's types?
     keyed: bool = True
     typed: bool = True
@@ -51,7 +61,19 @@ class Evidence:
             log.write_sqlite(folder / f"{n}.sqlite", keyed=self.keyed, typed=self.typed)
             for n, log in enumerate(logs)
         ]
-        load(case, [str(path) for path in paths])
+        config = folder / "ax.yaml" if self.ax_yaml else None
+        if config is not None:
+            config.write_text(self.ax_yaml, encoding="utf-8")
+        load(case, [str(path) for path in paths], ax_config=config)
+        if self.tables:
+            with case.writing() as session:
+                for name, rows in self.tables.items():
+                    for row in rows:
+                        _insert(session, name, row)
+        if self.secrets:
+            with case.writing() as session:
+                keep_secrets(session, self.secrets)
+                keep_findings(session)
         files = {}
         for name, lines in (("client", self.client), ("server", self.server_log)):
             text = "".join(f"{json.dumps(line)}\n" for line in lines)
@@ -62,6 +84,11 @@ class Evidence:
     def question(self, ax_version: str | None) -> Question:
         """How its server is asked."""
         return Question(ax_version, tuple(map(Harness.parse, self.harnesses)), self.expected)
+
+
+def _insert(session: duckdb.DuckDBPyConnection, table: str, row: Mapping[str, Any]) -> None:
+    names, marks = ", ".join(f'"{name}"' for name in row), ", ".join("?" * len(row))
+    session.execute(f"insert into {table} ({names}) values ({marks})", list(row.values()))
 
 
 Make = Callable[[], LogBuilder | Evidence]

@@ -17,7 +17,9 @@ from axnb.testing.logs import LogBuilder, StoredRow, answer, call
 from axnb.triaging import triage
 from tests.checks import (
     wounds_calls,
+    wounds_contexts,
     wounds_rows,
+    wounds_secrets,
     wounds_steps,
     wounds_turns,
     wounds_versions,
@@ -32,6 +34,8 @@ _MODULES = (
     wounds_rows,
     wounds_calls,
     wounds_witnesses,
+    wounds_contexts,
+    wounds_secrets,
 )
 
 PAIRS: dict[str, list[Pair]] = {

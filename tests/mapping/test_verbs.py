@@ -249,8 +249,7 @@ def test_the_same_from_a_server_with_keys_that_may_only_read(
         return [(one["Key"], one["ETag"], one["LastModified"]) for one in found]
 
     before = listed()
-    records = [word for word in words[2:]]
-    ran = axnb("map", "--snapshots", f"s3://{name}/ax-agent", *records, "--verify", "--json")
+    ran = axnb("map", "--snapshots", f"s3://{name}/ax-agent", *words[2:], "--verify", "--json")
     assert listed() == before
     found = json.loads(ran.stdout)
     (snapshot,) = found["snapshots"]

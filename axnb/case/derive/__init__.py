@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from axnb.ax.json_text import Members, dump, parse
 from axnb.case.case import has_rows, run_sql
+from axnb.case.contexts import describe
 from axnb.case.pairing import Mark, PairedCall, pair
 from axnb.settings import Tool
 
@@ -87,6 +88,7 @@ def derive(session: duckdb.DuckDBPyConnection, source: str, tools: Mapping[str, 
     _pair_tangled(session, source)
     _apply_tool_rules(session, source, tools)
     _run(session, source, _AFTER_PAIRING)
+    describe(session, source)
     for name in _TEMPORARY:
         session.execute(f"drop table {name}")
 

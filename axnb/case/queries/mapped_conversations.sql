@@ -27,11 +27,23 @@ select
     m.moment,
     t.last_seen,
     r.relation,
-    r.named_snapshot
+    r.named_snapshot,
+    coalesce(x.context, []) as context
 from conversations c
 left join chosen h using (conversation_id)
 left join mapped m on m.source = h.one.source and m.snapshot = h.one.snapshot
 left join acting a on a.name = c.conversation_id
 left join log_times t on t.source = c.source and t.conversation_id = c.conversation_id
 left join relations r on r.source = c.source and r.conversation_id = c.conversation_id
+left join (
+    -- What the last turn ran with.
+    select source, conversation_id,
+        list(struct_pack(part := part, fingerprint := fingerprint, shown := shown, how := how)
+            order by part, fingerprint) as context
+    from contexts k
+    where part <> 'tool' and turn = (
+        select max(turn) from contexts m where m.source = k.source and m.conversation_id = k.conversation_id
+    )
+    group by source, conversation_id
+) x on x.source = c.source and x.conversation_id = c.conversation_id
 order by c.source, c.conversation_id;

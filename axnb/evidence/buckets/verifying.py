@@ -12,6 +12,7 @@ from axnb.evidence.buckets.parallel import in_order
 from axnb.evidence.buckets.small import refuse_other
 from axnb.evidence.buckets.streams import ObjectStream
 from axnb.substrate.bodies import Body, Watch, read_body
+from axnb.substrate.checkpoint import OnEnv
 from axnb.substrate.errors import RefusedError
 from axnb.substrate.frames import DEFAULT_LIMITS, Limits
 
@@ -53,19 +54,21 @@ def verify(
     threads: int = THREADS,
     limits: Limits = DEFAULT_LIMITS,
     watch: Callable[[Wanted], Watch | None] | None = None,
+    on_env: Callable[[Wanted], OnEnv | None] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Verified]:
     """Read each object once, and yield them in the order in which they are wanted.
 
-    `watch` gives for an object what shall look on at its decoded data, or None; it is called in the
-    thread that reads the object. Whoever stops early waits for no more than the pieces at hand.
+    `watch` gives for an object what shall look on at its decoded data, or None, and `on_env` what
+    shall get the environments of a checkpoint; both are called in the thread that reads the object.
+    Whoever stops early waits for no more than the pieces at hand.
     Raises UnavailableError where the store as a whole fails, and what `watch` or `progress` raise.
     """
     meter = _Meter(sum(max(one.stored.size, 0) for one in wanted), progress)
 
     def one(found: Wanted) -> Verified:
         try:
-            own = watch(found) if watch else None
+            own = _Watchers(watch(found) if watch else None, on_env(found) if on_env else None)
             return _verified(bucket, found, limits, own, meter)
         except BaseException as err:
             raise meter.failed(err) from None
@@ -73,8 +76,16 @@ def verify(
     return in_order(one, wanted, threads, meter.stop)
 
 
+@dataclass(frozen=True)
+class _Watchers:
+    """What looks on at one object."""
+
+    data: Watch | None
+    environment: OnEnv | None
+
+
 def _verified(
-    bucket: Bucket, wanted: Wanted, limits: Limits, watch: Watch | None, meter: _Meter
+    bucket: Bucket, wanted: Wanted, limits: Limits, watchers: _Watchers, meter: _Meter
 ) -> Verified:
     stored = wanted.stored
     counted = _Counted(meter, max(stored.size, 0))
@@ -85,8 +96,9 @@ def _verified(
                 wanted.file,
                 counted.pieces(stream),
                 limits,
-                watch,
+                watchers.data,
                 digest=lambda: stream.sha256,
+                on_env=watchers.environment,
             )
     except (RefusedError, ObjectError) as problem:
         return Verified(wanted, None, problem)
