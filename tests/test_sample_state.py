@@ -10,6 +10,7 @@ import pytest
 from axnb.case.case import Case
 from axnb.loading import load, load_state
 from axnb.mapping import StateMap, state_map
+from axnb.result import to_json
 from axnb.settings import Settings
 from tests import make_sample_state as sample
 
@@ -94,3 +95,12 @@ def test_the_golden_snapshot_is_known_as_such(found: StateMap) -> None:
     golden = [s for s in found.snapshots if s.row["is_golden"]]
     assert len(golden) == 2
     assert {s.restorable for s in golden} == {"full"}
+
+
+def test_the_secret_is_found_and_nowhere_told(found: StateMap) -> None:
+    (secret,) = found.secrets
+    assert (secret["kind"], secret["name"]) == ("google-api-key", "GEMINI_API_KEY")
+    (golden,) = secret["snapshots"]
+    assert "/ate-golden/" in golden
+    assert secret["revived_by"] == [golden]
+    assert sample.SECRET not in to_json(found.as_dict())
