@@ -9,7 +9,7 @@
 -- and restores the snapshot with wrong content.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
     format('{} is present but empty.', short(coalesce(o.file, 'manifest.json'))) as sentence,
     [] as witness,

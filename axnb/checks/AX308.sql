@@ -8,7 +8,7 @@
 -- 2 alone, and say so.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
     format('{} is in a version of the sparse format that no build reads.', short(o.file)) as sentence,
     [witness_row(null, unhex(o.sha256))] as witness,

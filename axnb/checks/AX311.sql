@@ -9,7 +9,7 @@
 -- one conversation the memory and the files of another.
 with
 told as (
-    select source, snapshot, 'its keys' as who, key_atespace as atespace, key_actor_uid as uid, null as name
+    select source, snapshot, 'its keys' as who, key_atespace as atespace, key_actor_uid as uid, key_actor as name
     from snapshots where key_tag_uid is null
     union all
     select source, snapshot, 'its manifest', manifest_atespace, manifest_actor_uid, manifest_actor from snapshots
@@ -30,13 +30,13 @@ split as (
 )
 select distinct on (m.source, m.snapshot)
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
     format('{} and {} name {}.', s.other, s.who, s.what) as sentence,
     [] as witness,
     m.snapshot,
     m.snapshot || '/manifest.json' as object,
-    m.actor_atespace || '/' || m.actor_name as actor
+    coalesce(m.actor_atespace, 'ax') || '/' || m.actor_name as actor
 from split s
 join mapped m using (source, snapshot)
 where not (coalesce(m.is_golden, false) and s.what = 'two actors')

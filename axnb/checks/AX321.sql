@@ -10,7 +10,7 @@
 -- runtime is unusable. Put the file back under its address, with the same digest.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
     'the target cannot fetch the runtime that its manifest pins.' as sentence,
     [] as witness,

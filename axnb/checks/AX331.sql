@@ -18,4 +18,5 @@ select
     null as object,
     coalesce(m.actor_atespace, 'ax') || '/' || m.actor_name as actor
 from mapped m
-where m.owner_presence = 'reused' and not list_has_any(coalesce(m.roles, []), ['actor:latest', 'tag:tagged', 'actor:source'])
+where m.owner_presence = 'reused'
+    and not list_has_any(coalesce(m.roles, []), ['actor:latest', 'tag:tagged', 'actor:source'])

@@ -9,7 +9,7 @@
 -- its bytes do not tell: the snapshot is `unknown` at best.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
     format('{} ends in a hole.', short(o.file)) as sentence,
     [witness_row(null, unhex(o.sha256))] as witness,

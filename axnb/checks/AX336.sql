@@ -9,7 +9,7 @@
 -- on a node.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
     format('{} of {} {} ({}), such as {}.', r.members, short(r.file), case r.members when 1 then 'member is unsafe' else 'members are unsafe' end,
         r.kind, r.first) as sentence,

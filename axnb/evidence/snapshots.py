@@ -25,7 +25,7 @@ from axnb.evidence.buckets.parallel import in_order
 from axnb.evidence.tables import as_text, insert_rows
 from axnb.substrate.encoding import SPARSE_MAGIC
 from axnb.substrate.errors import ManifestError
-from axnb.substrate.generations import Encodings
+from axnb.substrate.generations import MANIFESTS, Encodings
 from axnb.substrate.layouts import MANIFEST
 from axnb.substrate.listing import Listing, group
 from axnb.substrate.manifest import MAX_SIZE, parse
@@ -215,7 +215,9 @@ def _missing(seen: Seen) -> Iterable[str]:
     for file in seen.files.missing:
         yield f"{objects.place.prefix}/{file}.zstd"
     # Snapshots of B0 have no manifest: nobody asks for ten thousand of them.
-    if not objects.has_manifest and objects.place.layout != "B0|B1":
+    named = objects.place.time
+    is_early = objects.place.layout == "B0|B1" and named is not None and named.date() < MANIFESTS
+    if not objects.has_manifest and not is_early:
         yield f"{objects.place.prefix}/{MANIFEST}"
 
 
