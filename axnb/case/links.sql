@@ -23,13 +23,20 @@ from record_snapshots r
 left join names n on n.name = r.snapshot_name and r.uri_reason is null
 where r.snapshot is null;
 
--- Whose a snapshot is, as each of its witnesses says.
+-- Whose a snapshot is, as each of its witnesses says, the best one first: its own record, an actor's
+-- that agrees with the manifest or the keys, the manifest, the keys, an actor's that agrees with none.
+-- What a clone borrows is another's, so its record tells nothing.
 create or replace view told_owners as
--- What a clone borrows is another's: only a snapshot's own record, and an actor that is none, tell.
 select n.bucket_source as source, n.prefix as snapshot, 'record' as how,
     split_part(n.actor, '/', 1) as atespace, substr(n.actor, strpos(n.actor, '/') + 1) as name, n.actor_uid as uid,
-    case n.kind when 'snapshot' then 0 else 1 end as rank, n.source as record_source
+    case
+        when n.kind = 'snapshot' then 0
+        when n.actor_uid in (s.manifest_actor_uid, s.key_actor_uid) or n.name in (s.key_actor, s.manifest_actor) then 1
+        else 4
+    end as rank,
+    n.source as record_source
 from named_snapshots n
+join snapshots s on s.source = n.bucket_source and s.snapshot = n.prefix
 left join actors a on a.source = n.source and n.kind = 'actor' and a.atespace = n.space and a.name = n.name
     and a.uid is not distinct from n.uid
 where n.prefix is not null and n.actor is not null and n.role <> 'local'
@@ -47,10 +54,10 @@ where s.key_actor is not null or s.key_actor_uid is not null;
 -- By each word the first that has it.
 create or replace view snapshot_owners as
 select source, snapshot,
-    arg_min(name, rank) filter (name is not null and name <> '') as name,
-    arg_min(how, rank) filter (name is not null and name <> '') as how,
-    arg_min(atespace, rank) filter (coalesce(atespace, '') <> '') as atespace,
-    arg_min(uid, rank) filter (coalesce(uid, '') <> '') as uid
+    arg_min(name, struct_pack(r := rank, t := name)) filter (name is not null and name <> '') as name,
+    arg_min(how, struct_pack(r := rank, t := name)) filter (name is not null and name <> '') as how,
+    arg_min(atespace, struct_pack(r := rank, t := atespace)) filter (coalesce(atespace, '') <> '') as atespace,
+    arg_min(uid, struct_pack(r := rank, t := uid)) filter (coalesce(uid, '') <> '') as uid
 from told_owners
 group by source, snapshot;
 

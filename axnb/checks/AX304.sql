@@ -27,9 +27,9 @@ from (
 ) o
 left join mapped m on m.source = o.source and m.snapshot = o.snapshot
 left join (
-    select distinct s.source, n.snapshot
+    select distinct b.source, n.snapshot
     from named n
-    join bucket_scopes s on s.bucket is null or s.bucket = n.bucket
+    join looked_through b on b.bucket = n.bucket
     where n.prefix is null and n."role" in ('latest', 'tagged', 'golden')
 ) n on n.source = o.source and n.snapshot = o.snapshot
 where not o.is_there and o.version_id is not null

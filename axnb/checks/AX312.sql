@@ -20,12 +20,10 @@ select
 from mapped m
 where m.conversation_id is not null and m.is_complete
     and (m.is_own_current or (m.is_newest and not m.has_current) or m.siblings = 1)
-    -- Up to B1 keys name no atespace. Other programs' actors are told by their template, or by the
-    -- place that they share with no conversation of the log.
-    and (
-        m.actor_atespace = 'ax' or split_part(m.template, '/', 1) = 'ax'
-        or m.location in (select location from mapped where logged_id is not null)
-    )
+    -- Other programs have actors, too; up to B1 only records tell them apart, and those of templates
+    -- which are golden.
+    and coalesce(m.actor_atespace, split_part(m.template, '/', 1)) = 'ax'
+    and (m.layout <> 'B0|B1' or exists (select * from searched where kind = 'template'))
     and exists (select * from sources where kind = 'eventlog' and scope is null)
     and not exists (select * from sources where kind = 'eventlog' and scope is not null)
     and m.conversation_id not in (select conversation_id from conversations)

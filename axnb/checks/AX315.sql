@@ -37,17 +37,15 @@ where n.prefix is null and n."role" in ('latest', 'tagged') and n.space <> 'ate-
     and case
         -- Only of the bucket that was read, and of what of it was listed.
         when n.snapshot is not null then exists (
-            select * from bucket_scopes b join stable_buckets using (source)
-            where (b.bucket is null or b.bucket = n.bucket)
-                and (b.prefix = '' or starts_with(n.snapshot, b.prefix || '/'))
+            select * from looked_through b
+            where b.bucket = n.bucket and (b.prefix = '' or starts_with(n.snapshot, b.prefix || '/'))
         )
         when n.uri_reason is not null then exists (select * from bucket_scopes)
         -- A name alone is looked for where other names of the same records were found.
         else exists (select * from named o where o.source = n.source and o.how = 'name')
             and not exists (select * from bucket_scopes b where b.source not in (select source from stable_buckets))
     end
+    -- A template's golden one is AX324.
+    and coalesce(n.snapshot, '') not in (select snapshot from named where kind = 'template' and snapshot is not null)
     -- Deleted, and not lost (AX304).
-    and coalesce(n.snapshot, '') not in (
-        select snapshot from snapshot_objects
-        where snapshot is not null and not is_latest and not is_delete_marker and "role" <> 'upload'
-    )
+    and coalesce(n.snapshot, '') not in (select snapshot from recoverable)

@@ -29,9 +29,8 @@ from (
 where case
         -- Only of the bucket that was read, and of what of it was listed.
         when n.snapshot is not null then exists (
-            select * from bucket_scopes b join stable_buckets using (source)
-            where (b.bucket is null or b.bucket = n.bucket)
-                and (b.prefix = '' or starts_with(n.snapshot, b.prefix || '/'))
+            select * from looked_through b
+            where b.bucket = n.bucket and (b.prefix = '' or starts_with(n.snapshot, b.prefix || '/'))
         )
         -- A name alone is looked for where other names of the same records were found. That of a tag
         -- is the template's uid, and is no snapshot's.
@@ -39,8 +38,5 @@ where case
             and not exists (select * from bucket_scopes b where b.source not in (select source from stable_buckets))
     end
     -- Deleted, and not lost (AX304).
-    and coalesce(n.snapshot, '') not in (
-        select snapshot from snapshot_objects
-        where snapshot is not null and not is_latest and not is_delete_marker and "role" <> 'upload'
-    )
+    and coalesce(n.snapshot, '') not in (select snapshot from recoverable)
 order by n.source, n.owner, n.snapshot

@@ -13,8 +13,8 @@ select
     null as conversation_id,
     null::bigint as step,
     case when count(*) filter (o."role" = 'upload') > 0
-        then format('{} of it {} begun and never ended.', count(*), case count(*) when 1 then 'upload was' else 'uploads were' end)
-        else format('{} of an upload {} left.', count(*), case count(*) when 1 then 'part is' else 'parts are' end)
+        then format('{} begun and never ended.', case count(*) when 1 then 'an upload was' else count(*) || ' uploads were' end)
+        else format('{} of an upload that did not end.', case count(*) when 1 then 'a part is left' else count(*) || ' parts are left' end)
     end as sentence,
     [] as witness,
     o.snapshot,

@@ -19,6 +19,7 @@ select
         when 'case-of-key' then 'a key differs from a known one by its case alone'
         when 'asset-without-digest' then 'a runtime file has no digest'
         when 'no-pause-image' then 'it names no pause image'
+        when 'identity-in-b1' then 'it names an actor by uid, as no build with such keys did'
         when 'newer-key' then 'it has a key that builds of its time did not write'
         when 'older-key' then 'it has a key that builds of its time did not write any more'
         else r.kind end) as sentence,
@@ -32,7 +33,7 @@ join (
     union
     select source, snapshot, snapshot || '/manifest.json', unnest(doubts) from snapshots
 ) r using (source, snapshot)
-where r.kind in ('scope-and-files', 'unknown-scope', 'unknown-class', 'case-of-key', 'asset-without-digest', 'newer-key', 'older-key')
+where r.kind in ('scope-and-files', 'unknown-scope', 'unknown-class', 'case-of-key', 'asset-without-digest', 'newer-key', 'older-key', 'identity-in-b1')
     -- Builds of early August wrote neither; a layout of theirs does not tell on which day.
     or (r.kind = 'no-pause-image' and (m.layout = 'B4|B5' or m.moment >= timestamp '2026-08-12'))
     or (r.kind = 'no-rootfs' and (m.layout = 'B4|B5' or m.moment >= timestamp '2026-08-18'))

@@ -22,6 +22,22 @@ create or replace temp table stable_buckets as
 select source from sources
 where kind = 'bucket' and len(list_filter(incomplete, lambda t: contains(t, 'unstable listing'))) = 0;
 
+-- Where a record's snapshot can be missed: what of which bucket was listed, twice the same. A folder
+-- holds the bucket whose snapshots were found in it; if none was, it may be any that records name.
+create or replace temp table looked_through as
+select b.source, coalesce(b.bucket, f.bucket, a.bucket) as bucket, b.prefix
+from bucket_scopes b
+join stable_buckets using (source)
+left join (select distinct bucket_source, bucket from named where prefix is not null and bucket is not null) f
+    on b.bucket is null and f.bucket_source = b.source
+left join (select distinct bucket from named where bucket is not null) a on b.bucket is null and f.bucket is null;
+
+-- Snapshots that are not listed, and of which the store still holds a version.
+create or replace temp table recoverable as
+select distinct source, snapshot from snapshot_objects
+where snapshot is not null and not is_latest and not is_delete_marker and "role" in ('file', 'manifest')
+    and (source, snapshot) not in (select (source, snapshot) from linked);
+
 -- What is being written, says an actor that is on its way to rest: by prefix, or by name alone.
 create or replace temp table being_written as
 select distinct n.bucket, n.snapshot, n.snapshot_name as name

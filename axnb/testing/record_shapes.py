@@ -176,9 +176,7 @@ def _external(s: Snapshot) -> dict[str, Any]:
 
 
 def _october_status(a: Actor) -> dict[str, Any]:
-    listed = [
-        _generation(s, "COMPLETED", "TAG" if s.borrowed else "ACTOR") for s in a.snapshots
-    ]
+    listed = [_generation(s, "COMPLETED", "TAG" if s.borrowed else "ACTOR") for s in a.snapshots]
     if a.begun:
         listed.append(_generation(a.begun, "PENDING"))
     if a.paused:

@@ -16,7 +16,6 @@ from axnb.mapping import StateMap, state_map
 from axnb.result import Finding
 from axnb.settings import Settings
 from axnb.settings_target import TargetSettings
-from axnb.testing.buckets import BucketBuilder
 from axnb.testing.fleet import Fleet
 from axnb.testing.logs import LogBuilder
 from axnb.testing.records import write_exports
@@ -111,7 +110,11 @@ class StatePair:
 def seen(found: StateMap, identity: str, location: str = "ax-agent") -> list[Found]:
     """What the findings of one class name."""
     return sorted(
-        ((f.actor or f.conversation_id, _tail(f, location)) for f in found.findings if f.id == identity),
+        (
+            (f.actor or f.conversation_id, _tail(f, location))
+            for f in found.findings
+            if f.id == identity
+        ),
         key=repr,
     )
 
@@ -141,7 +144,9 @@ def changed(make: Make, **options: Any) -> Make:
     return lambda: replace(make(), **options)
 
 
-def alone(shape: str = "august", generation: str = "", sandbox_class: str = "gvisor") -> StateBuilder:
+def alone(
+    shape: str = "august", generation: str = "", sandbox_class: str = "gvisor"
+) -> StateBuilder:
     """A template and one actor, `conv-0001`, with one snapshot."""
     built = StateBuilder(shape, generation, sandbox_class)
     built.template()
@@ -149,6 +154,7 @@ def alone(shape: str = "august", generation: str = "", sandbox_class: str = "gvi
     return built
 
 
-def bucket_of(built: StateBuilder) -> BucketBuilder:
-    """Its bucket."""
-    return built.bucket
+@cache
+def last(shape: str = "august", generation: str = "", sandbox_class: str = "gvisor") -> str:
+    """The prefix of the last snapshot that `alone` writes, after its location."""
+    return alone(shape, generation, sandbox_class).built[-1].prefix.removeprefix("ax-agent/")
