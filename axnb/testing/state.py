@@ -7,10 +7,10 @@ state.tag("good", actor)
 files = state.write(folder)
 # axnb map LOG --snapshots {files.bucket} --records {files.records}…
 
-Everything is as a healthy installation leaves it: until August each suspend leaves the snapshot
-before it in the bucket, since September it removes it; names, uids, times and digests agree. Wounds
-are what a test does to `state.bucket` (`axnb.testing.buckets.WOUNDS`) and to `state.fleet`. Beside
-it stand the log of the same conversations and lines of its server's log.
+Everything is as a healthy installation leaves it: until August a suspend leaves the snapshot before
+it in the bucket, since September it removes it; names, uids, times and digests agree. Wounds are
+what a test does to `state.bucket` (`axnb.testing.buckets.WOUNDS`) and to `state.fleet`. Beside it
+stand the log of the same conversations and lines of its server's log.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from axnb.testing.buckets import BucketBuilder, Built
 from axnb.testing.fleet import (
@@ -75,7 +76,7 @@ class Files:
     server_log: Path
 
 
-@dataclass
+@dataclass(repr=False)
 class StateBuilder:
     """What one installation holds; `shape` is that of its records, a key of ERAS."""
 
@@ -92,10 +93,13 @@ class StateBuilder:
     #: All that was written and is still there, in order.
     built: list[Built] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        return f"StateBuilder({self.shape!r}, {self.generation!r}, {self.sandbox_class!r})"
+
     def __post_init__(self) -> None:
         self.generation = self.generation or list(ERAS[self.shape])[-1]
         day = ERAS[self.shape][self.generation]
-        self.now = datetime.fromisoformat(f"{day}T08:00:00Z")
+        self.now: datetime = datetime.fromisoformat(f"{day}T08:00:00Z")
 
     @property
     def template_uid(self) -> str:
@@ -125,7 +129,7 @@ class StateBuilder:
             volumes=("data",),
             sandbox_class=self.sandbox_class,
             sandbox_config=self.sandbox_class,
-            location=f"gs://{self.bucket_name}/{self.bucket.location}/",
+            location=self._uri(f"{self.bucket.location}/" if self.bucket.location else ""),
             golden=golden,
             golden_actor="" if self.shape in (*_NAMED, *_OWNED) else _uid("golden-actor"),
             assets=self.assets if self.shape in _OWNED else (),
@@ -154,14 +158,16 @@ class StateBuilder:
         atespace: str = "ax",
         turns: bool = True,
     ) -> Actor:
-        """An actor that was suspended so many times; in `state` since then.
+        """An actor that was suspended so many times; in `state` since then: if that is one on the
+        way to another, make this actor last.
 
         `content` is that of all its snapshots or of each; `turns` says whether the log and the
         server's log hold a turn for each of them.
         """
         uid = _uid(atespace, name)
         contents = [content] * snapshots if isinstance(content, str) else content
-        created, kept = self._text(self.now), []
+        created = self._text(self.now)
+        kept: list[Snapshot] = []
         for number, one in enumerate(contents, 1):
             self._pass(60)
             if turns:
@@ -234,12 +240,19 @@ class StateBuilder:
     def delete(self, name: str) -> None:
         """Delete an actor as builds of its time do; its snapshots stay until August."""
         gone = next(actor for actor in self.fleet.actors if actor.name == name)
-        self.fleet = replace(
-            self.fleet, actors=tuple(actor for actor in self.fleet.actors if actor is not gone)
-        )
+        actors = tuple(actor for actor in self.fleet.actors if actor is not gone)
+        self.fleet = replace(self.fleet, actors=actors)
         if self.shape in _OWNED:
             for built in [b for b in self.built if f"/actors/{gone.uid}/" in b.prefix]:
                 self.remove(built)
+
+    def upgrade(self, shape: str, generation: str = "") -> None:
+        """Go on with later builds: what is in the bucket stays, the records begin anew.
+
+        Make the template and the actors again, under the same names: they keep their uids.
+        """
+        self.shape, self.generation, self.fleet = shape, generation, Fleet()
+        self.__post_init__()
 
     def remove(self, built: Built) -> None:
         """Take all objects of a snapshot out of the bucket."""
@@ -254,9 +267,9 @@ class StateBuilder:
 
     def kinds(self) -> tuple[str, ...]:
         """The exports of its time that are of use."""
-        since_july = ("tags",) if self.shape in (*_NAMED, *_OWNED) else ()
+        tags = ("tags",) if self.shape in (*_NAMED, *_OWNED) else ()
         listed = ("snapshots",) if self.shape in _NAMED else ()
-        return ("actors", *listed, *since_july, "templates", "sandbox-configs", "worker-pools")
+        return ("actors", *listed, *tags, "templates", "sandbox-configs", "worker-pools")
 
     def write(self, folder: Path) -> Files:
         """Write it all into a folder; the exports are a minute younger than the last change."""
@@ -276,6 +289,10 @@ class StateBuilder:
     @staticmethod
     def _text(moment: datetime) -> str:
         return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def _uri(self, key: str) -> str:
+        """As records hold it: what is not plain is escaped, and `:` and `+` are."""
+        return f"gs://{self.bucket_name}/{quote(key, safe='/:+')}"
 
     def _add(self, actor: Actor) -> None:
         self.fleet = replace(self.fleet, actors=(*self.fleet.actors, actor))
@@ -307,7 +324,7 @@ class StateBuilder:
             name = name.lower().replace(":", "-").replace("+", "-")
         return Snapshot(
             name,
-            f"gs://{self.bucket_name}/{built.prefix}",
+            self._uri(built.prefix),
             content,
             number,
             self.template_uid,
@@ -330,8 +347,13 @@ class StateBuilder:
     def _golden(self) -> Snapshot:
         if self.shape in _OWNED:
             uid = _uid("tag", "golden")
-            owner = {"actor_name": self.template_uid, "actor_uid": _uid("golden-actor")}
-            held = self._snapshot("full", atespace="ate-golden", tag_uid=uid, **owner)
+            held = self._snapshot(
+                "full",
+                atespace="ate-golden",
+                tag_uid=uid,
+                actor_name=self.template_uid,
+                actor_uid=_uid("golden-actor"),
+            )
             held = replace(held, name=self.template_uid)
             tag = Tag(self.template_uid, held, atespace="ate-golden", uid=uid)
             self.fleet = replace(self.fleet, tags=(*self.fleet.tags, tag))
@@ -356,15 +378,14 @@ class StateBuilder:
 
     def _copy(self, snapshot: Snapshot, atespace: str, tag_uid: str) -> str:
         """The URI of a tag's copy of a snapshot."""
-        old = snapshot.uri.removeprefix(f"gs://{self.bucket_name}/")
-        source = next(built for built in self.built if built.prefix == old)
-        prefix = f"{self.bucket.location}/atespaces/{atespace}/tags/{tag_uid}"
+        source = next(b for b in self.built if self._uri(b.prefix) == snapshot.uri)
+        prefix = f"{self.bucket.location}/atespaces/{atespace}/tags/{tag_uid}".lstrip("/")
         copy = Built(source.generation, prefix, source.manifest, dict(source.files))
         for file in copy.files:
             self.bucket.put(copy, file)
         self.bucket.put_manifest(copy)
         self.built.append(copy)
-        return f"gs://{self.bucket_name}/{prefix}"
+        return self._uri(prefix)
 
 
 def healthy_state(shape: str, generation: str = "", sandbox_class: str = "gvisor") -> StateBuilder:

@@ -27,7 +27,7 @@ from tests.checks.bodies import read_bodies
 Found = tuple[str | None, str | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class State:
     """A bucket, the records of one or two exports, a log, a target."""
 
@@ -47,6 +47,16 @@ class State:
     environment: Mapping[str, str] = field(default_factory=dict)
     #: Done to the case after it was loaded, with SQL.
     after: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        told = {
+            "second": self.second_fleet is not None,
+            "log": self.log is not None,
+            "verify": self.verify,
+            "everywhere": self.everywhere,
+            "kinds": self.kinds,
+        }
+        return f"State({self.built!r}, {told})"
 
     @property
     def settings(self) -> Settings:

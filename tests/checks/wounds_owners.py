@@ -30,7 +30,10 @@ def _two(shape: str = "august", **options: Any) -> Make:
     return make
 
 
-def _logged(change: Callable[[StateBuilder], Any], make: Make = _two()) -> Make:
+_TWO = _two()
+
+
+def _logged(change: Callable[[StateBuilder], Any], make: Make = _TWO) -> Make:
     """The same with something done to it before it is written."""
 
     def made() -> State:
