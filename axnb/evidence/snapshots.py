@@ -143,16 +143,27 @@ class _Reading:
 
     def look_for_missing(self) -> None:
         """Ask for each object that a snapshot needs and the listing lacks: it can be there."""
-        asked = [key for seen in self.seen.values() for key in _missing(seen)]
-        found = [one for one in in_order(self._find, asked, THREADS) if one is not None]
+        asked: set[str] = set()
+        found = self._look(asked)
+        # A manifest that is there names files that may not have been listed either.
+        while more := self._look(asked) if found else []:
+            found += more
         if found:
             self.incomplete.append(
                 f"unstable listing: {self.bucket.place} did not list {len(found):,} objects that "
                 "are there; load it again, and do not trust what its listing lacks."
             )
+
+    def _look(self, asked: set[str]) -> list[StoredObject]:
+        """What is there of that which was not asked for yet."""
+        keys = {key for seen in self.seen.values() for key in _missing(seen)} - asked
+        asked |= keys
+        found = [one for one in in_order(self._find, sorted(keys), THREADS) if one is not None]
+        if found:
             self.stored += found
             self._group()
             self.read_manifests()
+        return found
 
     def _find(self, key: str) -> StoredObject | None:
         try:
