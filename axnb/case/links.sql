@@ -46,9 +46,13 @@ select source, snapshot, 'manifest', manifest_atespace, manifest_actor, manifest
 from snapshots where manifest_actor is not null or manifest_actor_uid is not null
 union all
 select s.source, s.snapshot, case when a.name is null then 'key' else 'record' end,
-    coalesce(a.atespace, s.key_atespace), coalesce(a.name, s.key_actor), s.key_actor_uid, 3, a.source
+    coalesce(a.atespace, s.key_atespace, q.atespace), coalesce(a.name, s.key_actor), s.key_actor_uid, 3, a.source
 from snapshots s
 left join actors a on a.uid = s.key_actor_uid
+-- Keys up to B1 name no atespace: it is the one that has an actor of the name, if there is one.
+left join (
+    select name, min(atespace) as atespace from actors group by name having count(distinct atespace) = 1
+) q on q.name = s.key_actor
 where s.key_actor is not null or s.key_actor_uid is not null;
 
 -- By each word the first that has it.

@@ -2,7 +2,7 @@
 -- name: torn-upload
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The snapshot has no manifest.json, which Substrate writes last: its upload did not end, and no
 -- build since 2026-06-17 restores it. Until 2026-06-16 there were no manifests: what was named before

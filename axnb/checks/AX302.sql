@@ -2,7 +2,7 @@
 -- name: unfinished-upload
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The objects lie where a record says that a snapshot is being written, and its actor is not
 -- suspending: while it is, that is how it should be. If the actor crashed or was deleted, nobody owns

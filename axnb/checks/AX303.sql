@@ -2,7 +2,6 @@
 -- name: missing-file
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
 --
 -- A file that the snapshot must have has no object: the manifest lists it, or builds of its time ask
 -- for it. A restore ends with DataLoss and, since July, leaves the actor CRASHED.

@@ -2,7 +2,7 @@
 -- name: empty-object
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- An object of the snapshot has no byte. Whatever Substrate writes has some, also of an empty file:
 -- the write was refused or cut. Since 2026-06-25 its own reader takes such an object for an empty file

@@ -2,7 +2,7 @@
 -- name: extra-object
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The snapshot's folder holds an object that its manifest does not list. A restore does not fetch it.
 -- It may be left of an earlier try under the same name, or be put there by somebody else.

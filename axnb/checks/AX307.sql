@@ -2,7 +2,7 @@
 -- name: damaged-object
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- An object was read to its end, and does not decode: it is cut, a byte of it changed, something
 -- stands behind its end, or its digest is not the one that was read earlier. Substrate's own reader

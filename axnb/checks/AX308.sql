@@ -2,10 +2,10 @@
 -- name: unsupported-version
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
--- An object is in a version of the sparse format that builds do not read: all of them support version
--- 2 alone, and say so.
+-- An object is in a version of the sparse format that no build reads. All of them support version 2
+-- alone, and say so when they refuse it. Whoever wrote it was no release of Substrate.
 select
     m.source,
     m.logged_id as conversation_id,

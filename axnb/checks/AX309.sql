@@ -2,7 +2,7 @@
 -- name: unreadable-manifest
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- manifest.json is there and cannot be read: it is cut, no JSON, or says two things at once. No build
 -- restores the snapshot; the data may be whole, and what it needs can be told from a sibling.

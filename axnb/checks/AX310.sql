@@ -2,7 +2,7 @@
 -- name: unsafe-file-name
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The manifest lists a name that is none of a file in the snapshot's folder: it is absolute, goes up
 -- by `..`, holds a NUL or a backslash, or is there twice. Builds of some months joined whatever was

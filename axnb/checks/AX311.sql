@@ -2,7 +2,7 @@
 -- name: identity-split
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The keys, the manifest and the records do not name the same owner: the objects of one actor lie
 -- where those of another belong, or a record points to another actor's snapshot. Restoring it gives

@@ -2,7 +2,7 @@
 -- name: snapshot-outlives-log
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The snapshot belongs to a conversation of which the log holds no row. AX's deletion removes only
 -- rows: the actor, its snapshots and what is in them stay. Or the log was restored from before the

@@ -2,7 +2,7 @@
 -- name: log-without-snapshot
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The log holds turns of the conversation, and the bucket no snapshot of its actor, while others of
 -- the same harness have one. Every turn on Substrate ends with a suspension, which writes one: it was

@@ -2,7 +2,7 @@
 -- name: conversation-without-actor
 -- severity: warning
 -- needs: snapshots
--- empty without: record_coverage
+-- empty without: searched
 --
 -- The exports hold no actor of the conversation's name, though they list its atespace, and others of
 -- its harness have one or a snapshot. The next request makes a new actor of that name, which starts from the template's golden snapshot: it knows

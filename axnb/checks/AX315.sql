@@ -2,7 +2,6 @@
 -- name: dangling-current
 -- severity: error
 -- needs: snapshots
--- empty without: record_snapshots
 --
 -- A record points to a snapshot of which the bucket holds no object: it was promoted and never
 -- written, or deleted; or its URI is none that Substrate reads. A resume fails with DataLoss and, since
@@ -27,7 +26,7 @@ from named n
 left join known_actors a on n.kind = 'actor' and a.source = n.source and a.atespace = n.space and a.name = n.name
     and a.uid is not distinct from n.uid
 left join (
-    select actor_name, coalesce(owner_space, 'ax') as atespace, count(*) as complete,
+    select actor_name, coalesce(actor_atespace, 'ax') as atespace, count(*) as complete,
         case when count(moment) = count(*) then arg_max(snapshot, moment) end as snapshot
     from mapped
     where is_complete and key_tag_uid is null and not coalesce(is_golden, false)

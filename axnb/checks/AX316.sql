@@ -2,7 +2,7 @@
 -- name: newer-than-record
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The bucket holds a complete snapshot of the actor that is newer than the one its record starts from.
 -- The upload ended and the record was never moved on, as when the end of a checkpoint was taken for a
@@ -19,7 +19,7 @@ select
     c.current_of as actor
 from mapped m
 join mapped c on c.source = m.source and c.is_own_current and c.actor_name = m.actor_name
-    and c.owner_space is not distinct from m.owner_space and coalesce(c.actor_uid = m.actor_uid, true)
+    and c.actor_atespace is not distinct from m.actor_atespace and coalesce(c.actor_uid = m.actor_uid, true)
 where m.is_complete and not m.is_current and m.key_tag_uid is null and not coalesce(m.is_golden, false)
     and case when m.number is not null and c.number is not null then m.number > c.number else m.moment > c.moment end
     -- That is told of the record that calls it so (AX302).

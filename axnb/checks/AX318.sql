@@ -2,7 +2,7 @@
 -- name: orphan-of-actor
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The snapshot's actor is in none of the exports, though they list its atespace, no tag holds the
 -- snapshot and no clone borrows it. Until 2026-09-02 the deletion of an actor left all of its snapshots

@@ -2,7 +2,7 @@
 -- name: orphan-of-tag
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The objects lie under the uid of a tag that is in none of the exports, though they list tags of its
 -- atespace, and no clone borrows them. The tag was deleted and its copy was not, or the export missed it.

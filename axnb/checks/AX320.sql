@@ -2,7 +2,7 @@
 -- name: orphan-of-template
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The snapshot is a template's golden one, and the exports hold neither a template that names it nor
 -- one of the uid that it was made for. The template was deleted; its golden snapshot stayed, with the

@@ -2,7 +2,7 @@
 -- name: runtime-withdrawn
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The manifest pins a runtime file that the target cannot fetch, or whose bytes are not those of the
 -- digest that was pinned ([target.assets] in axnb.toml). Until September builds start a snapshot with

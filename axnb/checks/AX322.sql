@@ -2,7 +2,7 @@
 -- name: runtime-not-in-records
 -- severity: info
 -- needs: snapshots
--- empty without: snapshots, record_assets
+-- empty without: snapshot_assets
 --
 -- No SandboxConfig and no template of the exports holds the digest of a runtime file that manifests
 -- pin. That is how it looks after an upgrade of the runtime, and no harm as long as the pinned file can
@@ -19,5 +19,7 @@ select
     null as object,
     null as actor
 from snapshot_assets
-where sha256 is not null and sha256 not in (select sha256 from record_assets where sha256 is not null)
+where sha256 is not null
+    and exists (select * from record_assets)
+    and sha256 not in (select sha256 from record_assets where sha256 is not null)
 group by source, name, sha256

@@ -2,7 +2,7 @@
 -- name: runtime-mismatch
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The memory image says that another version of gVisor wrote it than the one whose release the manifest
 -- pins. gVisor refuses a memory image of any version but its own.

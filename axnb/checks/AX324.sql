@@ -2,7 +2,6 @@
 -- name: golden-missing
 -- severity: error
 -- needs: snapshots
--- empty without: record_snapshots
 --
 -- The golden snapshot of a template is not in the bucket: the one that its record names, or that a tag
 -- of the template's uid holds (since September). Every new actor of the template, and every data

@@ -2,7 +2,7 @@
 -- name: golden-not-full
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- A golden snapshot holds data alone. It must be a full one, since new actors start from its memory;
 -- Substrate refuses another with FailedPrecondition. Make it anew.

@@ -2,7 +2,7 @@
 -- name: golden-of-other-class
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- A golden snapshot is of another sandbox class than its template. Substrate refuses to put an actor's
 -- data onto it, with FailedPrecondition.

@@ -2,7 +2,7 @@
 -- name: log-ahead-of-snapshot
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: relations
 --
 -- The log goes on after the snapshot was taken, and the actor does not run: the last turn is not in
 -- it. The log's times are those of G3's executions, or of requests in a server's log. AX suspends an actor after

@@ -2,7 +2,7 @@
 -- name: snapshot-ahead-of-log
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: relations
 --
 -- The snapshot was taken long after the log was last written: ten minutes by the times of G3's
 -- executions; by a server's log, which tells when a turn began, a day, and only if that log goes on

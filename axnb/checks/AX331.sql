@@ -2,7 +2,7 @@
 -- name: name-reused
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The exports hold an actor of the snapshot's name and of another uid: the actor that wrote it was
 -- deleted, and one was made anew under its name. AX gives an actor the conversation's id as its name,

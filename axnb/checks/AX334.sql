@@ -2,7 +2,7 @@
 -- name: other-content
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- An object decodes, and is not what its name says: its file is the same as another file of the
 -- snapshot, its first bytes are those of another kind, or its size is not the one that another file of

@@ -2,7 +2,7 @@
 -- name: suspicious-size
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- A file ends in a hole, which Substrate's builds write of no file but a guest's memory. So looks an
 -- object whose declared size was raised: it decodes, and restores to a longer file. Whether it is so,

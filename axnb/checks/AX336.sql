@@ -2,7 +2,7 @@
 -- name: unsafe-member
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- A file of the snapshot has members that should not be restored blindly: with setuid or setgid, a
 -- device, a link or a name that leads out of the tree. An agent wrote them, and a restore runs as root

@@ -2,7 +2,7 @@
 -- name: contradictory-manifest
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The manifest contradicts itself or its time: it says data and lists memory or the other way round, or
 -- lacks what builds of its time write. Which of the two is true it does not tell, so nobody should rely

@@ -2,7 +2,7 @@
 -- name: not-restorable
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The target that axnb.toml describes ([target]) refuses the snapshot from which a conversation or a
 -- template would start, or of which no record tells that it is superseded. The rule that decides and

@@ -2,7 +2,7 @@
 -- name: unknown-manifest-key
 -- severity: info
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The manifest has keys that no build writes that axnb knows. They are kept and not used; a newer build
 -- of Substrate may mean something by them.

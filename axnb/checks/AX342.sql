@@ -2,7 +2,7 @@
 -- name: lost-file-list
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The manifest lists no files, and objects of the snapshot are there. Since 2026-06-25 builds fetch what
 -- is listed and nothing else, without an error: the restore then fails for want of the files, or starts

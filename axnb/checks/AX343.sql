@@ -2,7 +2,7 @@
 -- name: runtime-of-two-digests
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshot_assets
+-- empty without: mapped
 --
 -- The manifest pins a runtime file by an address at which records have another digest. What lies there
 -- fits one of the two at most. Until September builds compare and refuse: either the file was replaced

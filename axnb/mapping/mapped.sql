@@ -52,15 +52,10 @@ base as (
         -- Of a snapshot without a manifest only the day tells whether it ought to have one.
         l.manifest = 'missing' and not (l.generation = 'B0' or (l.generation like 'B0|%' and coalesce($writer, '') = 'B0')) as is_torn,
         b.prefix is not null as is_being_written,
-        -- Keys up to B1 name no atespace: it is the one that has an actor of the name, if one has.
-        coalesce(l.actor_atespace, q.space) as owner_space,
         coalesce(f.present, []) as present,
         coalesce(f.broken, []) as broken
     from linked l
     join judged j using (source, snapshot)
-    left join (
-        select name, min(space) as space from known_actors group by name having count(distinct space) = 1
-    ) q on q.name = l.actor_name
     left join (
         select distinct n.bucket_source, n.prefix
         from named n
@@ -99,7 +94,7 @@ currents as (
 ),
 -- Where no record says which is the newest, times do, if each has one.
 newest as (
-    select source, owner_space, actor_name,
+    select source, actor_atespace, actor_name,
         case when count(moment) = count(*) then arg_max(snapshot, moment) end as snapshot,
         count(*) as snapshots
     from completed
@@ -107,7 +102,7 @@ newest as (
     group by all
 ),
 owners as (
-    select source, owner_space, actor_name, true as has_current
+    select source, actor_atespace, actor_name, true as has_current
     from completed join currents using (source, snapshot)
     where owner is not null
     group by all
@@ -137,9 +132,9 @@ select c.*,
 from completed c
 left join currents r using (source, snapshot)
 left join newest n on n.source = c.source and n.actor_name = c.actor_name
-    and n.owner_space is not distinct from c.owner_space
+    and n.actor_atespace is not distinct from c.actor_atespace
 left join owners h on h.source = c.source and h.actor_name = c.actor_name
-    and h.owner_space is not distinct from c.owner_space
+    and h.actor_atespace is not distinct from c.actor_atespace
 left join searched s on s.kind = 'actor'
 left join (
     select o.source, o.snapshot,

@@ -300,11 +300,8 @@ def kubernetes_template(t: Template, shape: str) -> dict[str, Any]:
             "onResume": {"fromData": "ColdBoot" if t.from_data == "cold-boot" else "Golden"},
         },
     }
-    status = {
-        "phase": _PHASES[t.phase][0],
-        "goldenSnapshot": golden,
-        "goldenActorID": t.golden_actor,
-    }
+    actor = t.golden_actor
+    status = {"phase": _PHASES[t.phase][0], "goldenSnapshot": golden, "goldenActorID": actor}
     record = _object("ActorTemplate", t.name, t.atespace, t.uid, spec) | {"status": status}
     record["metadata"] |= {"resourceVersion": str(t.version), "creationTimestamp": t.created}
     return record

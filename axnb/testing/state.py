@@ -53,9 +53,6 @@ ERAS: dict[str, dict[str, str]] = {
     "october": {"B5": "2026-10-15"},
 }
 
-#: Shapes whose suspends leave the snapshot before them.
-KEEPING = ("may", "june", "july", "late-july", "august")
-
 _NAMED = ("late-july", "august")
 _OWNED = ("september", "october")
 _PENDING = ("SUSPENDING", "PAUSING", "RESUMING", "DELETING")
@@ -101,10 +98,8 @@ class StateBuilder:
         day = ERAS[self.shape][self.generation]
         self.now: datetime = datetime.fromisoformat(f"{day}T08:00:00Z")
 
-    @property
-    def template_uid(self) -> str:
-        """The uid of the template `agent`."""
-        return _uid("template")
+    #: The uid of the template `agent`.
+    template_uid = _uid("template")
 
     @property
     def assets(self) -> tuple[tuple[str, str, str, str], ...]:
@@ -173,7 +168,7 @@ class StateBuilder:
             if turns:
                 self.turn(name)
             owner = {"actor_name": name, "actor_uid": uid, "atespace": atespace}
-            if kept and self.shape not in KEEPING:
+            if kept and self.shape in _OWNED:
                 self.remove(self.built[-1])
                 kept.clear()
             kept.append(self._snapshot(one, number, **owner))
@@ -238,13 +233,12 @@ class StateBuilder:
         return made
 
     def delete(self, name: str) -> None:
-        """Delete an actor as builds of its time do; its snapshots stay until August."""
+        """Delete an actor as builds of its time do: until August its snapshots stay."""
         gone = next(actor for actor in self.fleet.actors if actor.name == name)
         actors = tuple(actor for actor in self.fleet.actors if actor is not gone)
         self.fleet = replace(self.fleet, actors=actors)
-        if self.shape in _OWNED:
-            for built in [b for b in self.built if f"/actors/{gone.uid}/" in b.prefix]:
-                self.remove(built)
+        for built in [b for b in self.built if f"/actors/{gone.uid}/" in f"/{b.prefix}"]:
+            self.remove(built)
 
     def upgrade(self, shape: str, generation: str = "") -> None:
         """Go on with later builds: what is in the bucket stays, the records begin anew.
@@ -267,8 +261,8 @@ class StateBuilder:
 
     def kinds(self) -> tuple[str, ...]:
         """The exports of its time that are of use."""
-        tags = ("tags",) if self.shape in (*_NAMED, *_OWNED) else ()
         listed = ("snapshots",) if self.shape in _NAMED else ()
+        tags = ("tags",) if self.shape in (*_NAMED, *_OWNED) else ()
         return ("actors", *listed, *tags, "templates", "sandbox-configs", "worker-pools")
 
     def write(self, folder: Path) -> Files:

@@ -1,4 +1,4 @@
-"""Kinds of faults between snapshots and records: what is current, left behind, compatible, whose."""
+"""Kinds of faults between snapshots and records: what is current, left behind, compatible."""
 
 from __future__ import annotations
 
@@ -113,11 +113,11 @@ def test_a_change_between_two_loads_is_told(tmp_path: Path) -> None:
 def test_a_tag_of_several_parts_is_no_digest(store: LyingStore) -> None:
     """A store's tag of an upload in parts is not the MD5 of its bytes, nor does it accuse it."""
     built = installation()
-    store.etags = {key: f"{'ab' * 16}-2" for key in built.bucket.objects}
+    store.etags = dict.fromkeys(built.bucket.objects, f"{'ab' * 16}-2")
     assert severe(of_store(store, built)) == []
 
 
-# --- CN-06, CN-07: whose ---------------------------------------------------------------------------
+# --- CN-06, CN-07: whose -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", ["june", "july"])

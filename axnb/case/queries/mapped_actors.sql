@@ -14,7 +14,7 @@ left join named n on n.source = a.source and n.kind = 'actor' and n."role" = 'la
     and n.space = a.atespace and n.name = a.name and n.uid is not distinct from a.uid
 left join mapped m on m.source = n.bucket_source and m.snapshot = n.prefix
 left join (
-    select coalesce(owner_space, 'ax') as space, actor_name, count(*) as snapshots,
+    select coalesce(actor_atespace, 'ax') as space, actor_name, count(*) as snapshots,
         case when count(moment) filter (is_complete) = count(*) filter (is_complete)
             then arg_max(snapshot, moment) filter (is_complete) end as newest_complete
     from mapped
