@@ -48,14 +48,14 @@ def _builder(draw: st.DrawFn, shape: str) -> StateBuilder:
             _actor(draw, built, name, 1, states=("SUSPENDED",))
         built.upgrade(_LATER[shape])
     built.template()
+    if built.shape in ("september", "october") and draw(st.booleans()):
+        built.actor("gone", turns=False)
+        built.delete("gone")
     for name in names:
         # Who is on the way to rest is so while the records are exported.
         states = _STATES if name == names[-1] else tuple(s for s in _STATES if s != "SUSPENDING")
         _actor(draw, built, name, draw(st.integers(0, 3)), states)
     _tags(draw, built)
-    if built.shape in ("september", "october") and draw(st.booleans()):
-        built.actor("gone", turns=False)
-        built.delete("gone")
     return built
 
 
