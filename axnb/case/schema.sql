@@ -77,6 +77,9 @@ create or replace macro witness_row(step, digest) as struct_pack(step := step, d
 create or replace macro short(name) as
     case when length(name) > 60 then left(name, 30) || '…' || right(name, 29) else name end;
 
+-- An actor or a template as it is called: ATESPACE/NAME. In May actors lie in no atespace.
+create or replace macro placed(space, name) as case when space = '' then name else space || '/' || name end;
+
 -- A row of a conversation_log that AX of the row's own generation can decode.
 create or replace view events as
 select

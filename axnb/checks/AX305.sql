@@ -2,14 +2,14 @@
 -- name: empty-object
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- An object of the snapshot has no byte. Whatever Substrate writes has some, also of an empty file:
 -- the write was refused or cut. Since 2026-06-25 its own reader takes such an object for an empty file
 -- and restores the snapshot with wrong content.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
     format('{} is present but empty.', short(coalesce(o.file, 'manifest.json'))) as sentence,
     [] as witness,

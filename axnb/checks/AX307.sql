@@ -2,7 +2,7 @@
 -- name: damaged-object
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- An object was read to its end, and does not decode: it is cut, a byte of it changed, something
 -- stands behind its end, or its digest is not the one that was read earlier. Substrate's own reader
@@ -10,7 +10,7 @@
 -- restore it; use another snapshot.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
     format('{} is damaged: {}.', short(coalesce(o.file, 'manifest.json')), case o.reason
         when 'truncated' then 'it ends too early' when 'checksum' then 'its checksum does not fit'
@@ -23,5 +23,6 @@ select
     o.key as object,
     null as actor
 from mapped m join snapshot_objects o on o.source = m.source and o.snapshot = m.snapshot
-where o.state = 'damaged' and o."role" = 'file' and o.is_latest and o.size > 0
+where o.state = 'damaged' and o.is_latest and o.size > 0
+    and (o."role" = 'file' or (o."role" = 'manifest' and o.reason = 'changed'))
     and o.reason not in ('version', 'other-content', 'duplicate', 'size-differs')

@@ -2,13 +2,13 @@
 -- name: unsupported-version
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
--- An object is in a version of the sparse format that builds do not read: all of them support version
--- 2 alone, and say so.
+-- An object is in a version of the sparse format that no build reads. All of them support version 2
+-- alone, and say so when they refuse it. Whoever wrote it was no release of Substrate.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
     format('{} is in a version of the sparse format that no build reads.', short(o.file)) as sentence,
     [witness_row(null, unhex(o.sha256))] as witness,

@@ -2,10 +2,10 @@
 -- name: conversation-without-actor
 -- severity: warning
 -- needs: snapshots
--- empty without: record_coverage
+-- empty without: searched
 --
--- The exports hold no actor of the conversation's name, though they list its atespace. The next
--- request makes a new actor of that name, which starts from the template's golden snapshot: it knows
+-- The exports hold no actor of the conversation's name, though they list its atespace, and others of
+-- its harness have one or a snapshot. The next request makes a new actor of that name, which starts from the template's golden snapshot: it knows
 -- nothing of what happened before, even if snapshots of the former actor are still in the bucket.
 select
     c.source,
@@ -20,4 +20,5 @@ select
 from conversations c
 join relations r using (source, conversation_id)
 join searched s on s.kind = 'actor' and (s.everywhere or list_contains(s.spaces, 'ax'))
+join harnesses_there h on h.source = c.source and h.harness_id = coalesce(c.harness_id, '')
 where c.turns > 0 and c.conversation_id not in (select name from known_actors)

@@ -2,13 +2,13 @@
 -- name: orphan-of-tag
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The objects lie under the uid of a tag that is in none of the exports, though they list tags of its
 -- atespace, and no clone borrows them. The tag was deleted and its copy was not, or the export missed it.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
     format('its tag {} is not in {}.', short(m.key_tag_uid), case s.exports when 1 then 'the one export that was given' else 'either export' end) as sentence,
     [] as witness,

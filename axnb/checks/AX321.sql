@@ -2,7 +2,7 @@
 -- name: runtime-withdrawn
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The manifest pins a runtime file that the target cannot fetch, or whose bytes are not those of the
 -- digest that was pinned ([target.assets] in axnb.toml). Until September builds start a snapshot with
@@ -10,7 +10,7 @@
 -- runtime is unusable. Put the file back under its address, with the same digest.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
     'the target cannot fetch the runtime that its manifest pins.' as sentence,
     [] as witness,

@@ -2,13 +2,13 @@
 -- name: runtime-mismatch
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The memory image says that another version of gVisor wrote it than the one whose release the manifest
 -- pins. gVisor refuses a memory image of any version but its own.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
     format('its image was written by {}, and its manifest pins release {}.', short(m.runsc_version), p.pinned) as sentence,
     [] as witness,

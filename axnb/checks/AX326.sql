@@ -2,15 +2,15 @@
 -- name: golden-of-other-class
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- A golden snapshot is of another sandbox class than its template. Substrate refuses to put an actor's
 -- data onto it, with FailedPrecondition.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
-    format('it is golden and of class {}, its template is of class {}.', m.sandbox_class, t.sandbox_class) as sentence,
+    format('it is golden and of class {}, its template is of class {}.', short(m.sandbox_class), short(t.sandbox_class)) as sentence,
     [] as witness,
     m.snapshot,
     m.snapshot || '/manifest.json' as object,

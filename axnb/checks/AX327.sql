@@ -6,13 +6,13 @@
 --
 -- An actor is between two states for longer than any step of Substrate takes: it is RESUMING,
 -- SUSPENDING, PAUSING, DELETING or REVERTING since the time that its record was last written, and the
--- export was written more than ten minutes after that. A request to it waits or fails. What it left in
+-- file of the export was written more than ten minutes after that (a copied file, when it was copied). A request to it waits or fails. What it left in
 -- the bucket may be torn.
 select
     r.source,
     case when a.name in (select conversation_id from conversations) then a.name end as conversation_id,
     null::bigint as step,
-    format('{} is {} since {}.', short(r.actor), a.state, strftime(a.updated, '%Y-%m-%d %H:%M UTC')) as sentence,
+    format('{} is {} since {}.', short(r.actor), short(a.state), strftime(a.updated, '%Y-%m-%d %H:%M UTC')) as sentence,
     [] as witness,
     null as snapshot,
     null as object,

@@ -4,8 +4,8 @@
 -- needs: snapshots
 -- empty without: record_remarks
 --
--- The record of an actor is not as records of its state are: it runs on no worker, is at rest and holds
--- one, is paused on no node, crashed though a good snapshot is recorded, or is in a state that its
+-- The record of an actor is not as records of its state are. It runs on no worker, is at rest and
+-- holds one, is paused on no node, crashed though a good snapshot is recorded, or is in a state that its
 -- generation does not have.
 select
     r.source,

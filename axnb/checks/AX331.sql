@@ -2,7 +2,7 @@
 -- name: name-reused
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The exports hold an actor of the snapshot's name and of another uid: the actor that wrote it was
 -- deleted, and one was made anew under its name. AX gives an actor the conversation's id as its name,
@@ -18,4 +18,5 @@ select
     null as object,
     coalesce(m.actor_atespace, 'ax') || '/' || m.actor_name as actor
 from mapped m
-where m.owner_presence = 'reused' and not list_has_any(coalesce(m.roles, []), ['actor:latest', 'tag:tagged', 'actor:source'])
+where m.owner_presence = 'reused'
+    and not list_has_any(coalesce(m.roles, []), ['actor:latest', 'tag:tagged', 'actor:source'])

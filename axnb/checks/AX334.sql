@@ -2,7 +2,7 @@
 -- name: other-content
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- An object decodes, and is not what its name says: its file is the same as another file of the
 -- snapshot, its first bytes are those of another kind, or its size is not the one that another file of
@@ -10,7 +10,7 @@
 -- reader does not notice.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
     format('{} is not what its name says: {}.', short(o.file), case o.reason
         when 'duplicate' then 'it is the same as another file of the snapshot'

@@ -2,14 +2,14 @@
 -- name: raised-size
 -- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- A file ends in a hole that begins within a block, where no file system has one begin: the size that
 -- the object declares was raised, or somebody else wrote it. It decodes, and restores to a longer file
 -- than was written. The snapshot is `unknown` at best.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
     format('{} declares more bytes than it has.', short(o.file)) as sentence,
     [witness_row(null, unhex(o.sha256))] as witness,

@@ -2,13 +2,13 @@
 -- name: unknown-manifest-key
 -- severity: info
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The manifest has keys that no build writes that axnb knows. They are kept and not used; a newer build
 -- of Substrate may mean something by them.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
     format('its manifest has {} that axnb has no meaning for: {}.', case count(*) when 1 then 'a key' else count(*) || ' keys' end, array_to_string(list_sort(list(short(r.detail)))[:4], ', ')) as sentence,
     [] as witness,
@@ -17,4 +17,4 @@ select
     null as actor
 from mapped m join snapshot_remarks r using (source, snapshot)
 where r.kind = 'unknown-key'
-group by m.source, m.snapshot, m.conversation_id
+group by m.source, m.snapshot, m.logged_id

@@ -2,7 +2,7 @@
 -- name: lost-file-list
 -- severity: error
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
 -- The manifest lists no files, and objects of the snapshot are there. Since 2026-06-25 builds fetch what
 -- is listed and nothing else, without an error: the restore then fails for want of the files, or starts
@@ -10,9 +10,10 @@
 -- days alone; of any other day somebody changed it.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
-    format('its manifest lists none of its {} files, so builds of its time fetch none.', len(m.present)) as sentence,
+    format('its manifest lists no files, and {} there: builds of its time fetch none.',
+        case len(m.present) when 1 then 'one is' else len(m.present) || ' are' end) as sentence,
     [] as witness,
     m.snapshot,
     m.snapshot || '/manifest.json' as object,

@@ -1,21 +1,27 @@
 -- id: AX343
--- name: unusual-content
--- severity: info
+-- name: runtime-of-two-digests
+-- severity: warning
 -- needs: snapshots
--- empty without: snapshots
+-- empty without: mapped
 --
--- An object is not as Substrate's builds write it, and restores all the same: its file ends in a hole,
--- has members where builds put none, or no whole number of pages. It may be a newer build, a file system
--- that stores no zeros, or not what was written; which, its bytes do not tell. The snapshot is
--- `unknown` at best.
+-- The manifest pins a runtime file by an address at which records have another digest. What lies there
+-- fits one of the two at most. Until September builds compare and refuse: either the file was replaced
+-- under its address, and this snapshot cannot be started any more, or somebody changed the manifest.
 select
     m.source,
-    case when m.conversation_id in (select conversation_id from conversations) then m.conversation_id end as conversation_id,
+    m.logged_id as conversation_id,
     null::bigint as step,
-    format('{} is not as builds of Substrate write it.', short(o.file)) as sentence,
-    [witness_row(null, unhex(o.sha256))] as witness,
+    format('it pins {} by a digest that is not the one that records have for the same address.', short(a.name)) as sentence,
+    [] as witness,
     m.snapshot,
-    o.key as object,
+    m.snapshot || '/manifest.json' as object,
     null as actor
-from mapped m join snapshot_objects o on o.source = m.source and o.snapshot = m.snapshot
-where list_has_any(o.remarks, ['ends-in-a-hole', 'odd-content']) and not list_contains(o.remarks, 'raised-size') and o.state = 'sound' and o.is_latest
+from mapped m
+join (
+    select source, snapshot, min(name) as name
+    from snapshot_assets a
+    where sha256 is not null
+        and url in (select url from record_assets where sha256 is not null)
+        and (url, sha256) not in (select (url, sha256) from record_assets where sha256 is not null)
+    group by all
+) a using (source, snapshot)

@@ -8,7 +8,8 @@ that it holds a log against what stands beside it (client transcripts, server lo
 other logs); `needs: snapshots` that it reads what `axnb.mapping` made of a bucket and of records.
 Such a check runs at triage, all others when a source is loaded.
 `empty without: compared, rejects or oddities` means that it can find nothing unless `compared` has
-rows, and one of the others: to plan it takes longer than to look.
+rows, and one of the others: to plan it takes longer than to look. The tables that `axnb.mapping`
+makes have names there, too.
 """
 
 from __future__ import annotations

@@ -156,7 +156,8 @@ def asset_rows(source: str, seen: Seen) -> Iterator[Row]:
 
 def remark_rows(source: str, seen: Seen) -> Iterator[Row]:
     """What is odd about a snapshot."""
-    told = [*seen.remarks, *_manifest_remarks(seen)]
+    unlisted = [(seen.objects.files[name], "unlisted", name) for name in seen.files.unlisted]
+    told = [*seen.remarks, *_manifest_remarks(seen), *unlisted]
     for key, kind, detail in sorted(set(told)):
         yield {
             "source": source,
@@ -182,8 +183,6 @@ def _manifest_remarks(seen: Seen) -> Iterator[tuple[str, str, str]]:
         yield key, kind, ""
     for kind in conflicts(seen.objects.place, manifest):
         yield key, kind, ""
-    for name in seen.files.unlisted:
-        yield seen.objects.files[name], "unlisted", name
 
 
 def object_rows(

@@ -166,7 +166,8 @@ class Rows:
                 yield self._stored("tag", seen, "tagged", t.snapshot)
         for seen, template in self._of("template", TemplateRecord):
             if template.golden is not None:
-                yield self._stored("template", seen, "golden", template.golden) | {
+                golden = self._held_by_tag(template.golden)
+                yield self._stored("template", seen, "golden", golden) | {
                     "template": f"{template.owner}/{template.name}",
                     "template_uid": template.uid or None,
                 }
@@ -188,6 +189,17 @@ class Rows:
             source = Stored(atespace=a.source_snapshot.atespace, name=a.source_snapshot.name)
             # Whose it is, its own record says: the clone borrows it.
             yield self._stored("actor", seen, "source", source)
+
+    @cached_property
+    def _tags(self) -> dict[tuple[str, str], Stored]:
+        """What tags hold, by atespace and name."""
+        tags = (tag for _, tag in self._of("tag", TagRecord))
+        return {(tag.atespace, tag.name): tag.snapshot for tag in tags if tag.snapshot is not None}
+
+    def _held_by_tag(self, named: Stored) -> Stored:
+        """What a name stands for: since September a template names the tag of its golden one."""
+        place = (named.atespace, named.name)
+        return named if named.uri or place in self._named else self._tags.get(place, named)
 
     def _stored(self, kind: str, seen: Seen, role: str, named: Stored) -> Row:
         record = seen.record

@@ -28,7 +28,7 @@ from axnb.secrets.keeping import Secret, keep_secrets, secret_key
 from axnb.secrets.scanner import Scanner
 from axnb.substrate.encoding import SPARSE_MAGIC
 from axnb.substrate.errors import ManifestError
-from axnb.substrate.generations import Encodings
+from axnb.substrate.generations import MANIFESTS, Encodings
 from axnb.substrate.layouts import MANIFEST
 from axnb.substrate.listing import Listing, group
 from axnb.substrate.manifest import MAX_SIZE, parse
@@ -155,16 +155,27 @@ class _Reading:
 
     def look_for_missing(self) -> None:
         """Ask for each object that a snapshot needs and the listing lacks: it can be there."""
-        asked = [key for seen in self.seen.values() for key in _missing(seen)]
-        found = [one for one in in_order(self._find, asked, THREADS) if one is not None]
+        asked: set[str] = set()
+        found = self._look(asked)
+        # A manifest that is there names files that may not have been listed either.
+        while more := self._look(asked) if found else []:
+            found += more
         if found:
             self.incomplete.append(
                 f"unstable listing: {self.bucket.place} did not list {len(found):,} objects that "
                 "are there; load it again, and do not trust what its listing lacks."
             )
+
+    def _look(self, asked: set[str]) -> list[StoredObject]:
+        """What is there of that which was not asked for yet."""
+        keys = {key for seen in self.seen.values() for key in _missing(seen)} - asked
+        asked |= keys
+        found = [one for one in in_order(self._find, sorted(keys), THREADS) if one is not None]
+        if found:
             self.stored += found
             self._group()
             self.read_manifests()
+        return found
 
     def _find(self, key: str) -> StoredObject | None:
         try:
@@ -227,7 +238,9 @@ def _missing(seen: Seen) -> Iterable[str]:
     for file in seen.files.missing:
         yield f"{objects.place.prefix}/{file}.zstd"
     # Snapshots of B0 have no manifest: nobody asks for ten thousand of them.
-    if not objects.has_manifest and objects.place.layout != "B0|B1":
+    named = objects.place.time
+    is_early = objects.place.layout == "B0|B1" and named is not None and named.date() < MANIFESTS
+    if not objects.has_manifest and not is_early:
         yield f"{objects.place.prefix}/{MANIFEST}"
 
 

@@ -54,6 +54,10 @@ class Judge:
 
     def judge(self, row: Row) -> Judged:
         """A row of the query `linked`."""
+        if row["manifest_reason"] == "unreadable":
+            return Judged(
+                Decision("unknown", "manifest", "the store did not hand out its manifest")
+            )
         facts, assumed = self._facts(row)
         found: list[Decision] = []
         for layout in self._layouts(row):

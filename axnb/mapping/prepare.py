@@ -23,6 +23,8 @@ _TIMES = pa.schema(
         ("conversation_id", pa.string()),
         ("first_seen", pa.timestamp("us")),
         ("last_seen", pa.timestamp("us")),
+        ("last_written", pa.timestamp("us")),
+        ("heard_until", pa.timestamp("us")),
     ]
 )
 

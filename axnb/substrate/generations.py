@@ -80,6 +80,8 @@ def _b0_b1(place: Place, manifest: Manifest | None, seen: Encodings) -> Inferred
             return Inferred("B0|B1a", "keys of B0 and B1, plain objects, no manifest")
         return Inferred("B0|B1a|B1b", "keys of B0 and B1, no manifest")
     doubts = _doubts(manifest, "actor_uid", "identity-in-b1")
+    if any((manifest.scope, manifest.fidelity, manifest.pause_image)):
+        doubts += ("newer-key",)
     if manifest.files is not None:
         return Inferred("B1b", "keys of B1, a manifest with snapshotFiles", doubts)
     if seen.has_sparse:

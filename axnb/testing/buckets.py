@@ -13,8 +13,9 @@ import json
 import struct
 import tarfile
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,19 @@ _DIGEST = "f18a948bf9c8bbb54eb998549a3a8d719a1c7de2efbe8fdd2ff0ee5fecd06f19"
 _PAUSE = f"registry.example.test/pause:3.10.2@sha256:{_DIGEST}"
 _MICROVM_ASSETS = ("cloud-hypervisor", "kata-config", "kata-image", "kata-kernel", "virtiofsd")
 _SPARSE = ("B1b", "B2", "B3a", "B3b", "B3c", "B4", "B5")
+
+#: A moment at which builds of a generation wrote.
+TIMES = {
+    "B0": "2026-06-10T10:00:00+02:00",
+    "B1a": "2026-06-20T10:00:00+02:00",
+    "B1b": "2026-07-02T10:00:00+02:00",
+    "B2": "2026-08-02T10:00:00+02:00",
+    "B3a": "2026-08-09T10:00:00+02:00",
+    "B3b": "2026-08-19T10:00:00+02:00",
+    "B3c": "2026-08-25T10:00:00+02:00",
+    "B4": "2026-09-15T10:00:00+02:00",
+    "B5": "2026-10-15T10:00:00+02:00",
+}
 
 
 @dataclass
@@ -66,17 +80,23 @@ class BucketBuilder:
         scope: str = "full",
         files: Mapping[str, bytes] | None = None,
         tag_uid: str | None = None,
-        time: str = "2026-06-28T10:00:00+02:00",
+        time: str | None = None,
         name: str | None = None,
         env: Iterable[str] = (),
+        template: str = "ax/agent",
     ) -> Built:
         """Write a snapshot as a build of `generation` does; B4 and B5 of a tag with `tag_uid`.
 
-        Names that are not given differ from snapshot to snapshot and not from run to run.
+        `time` is RFC 3339, by default one of TIMES: up to B2 it is in the keys, and in the head of
+        `checkpoint.img`. Names that are not given differ from snapshot to snapshot and not from run
+        to run.
         """
+        time = time or TIMES[generation]
         self._count += 1
         actor_uid = actor_uid or str(uuid.uuid5(uuid.NAMESPACE_OID, f"{atespace}/{actor_name}"))
-        made = files if files is not None else _files(generation, sandbox_class, scope, env)
+        made = files
+        if made is None:
+            made = _files(generation, sandbox_class, scope, env, time)
         prefix = self._prefix(
             generation,
             actor_name,
@@ -87,9 +107,8 @@ class BucketBuilder:
         )
         manifest = None
         if generation != "B0":
-            manifest = _manifest(
-                generation, sandbox_class, scope, tuple(made), atespace, actor_name, actor_uid
-            )
+            owner = (atespace, actor_name, actor_uid, *template.split("/"))
+            manifest = _manifest(generation, sandbox_class, scope, tuple(made), owner)
         built = Built(generation, prefix, manifest, dict(made))
         for file in made:
             self.put(built, file)
@@ -159,8 +178,10 @@ def checkpoint(
     env: Iterable[str] = ("PATH=/", "DEMO_API_KEY=not-a-real-key-0001"),
     runsc_version: str = "release-20260803.0",
     state: bytes = b"state" * 400,
+    time: str = "2026-08-10T09:00:00Z",
 ) -> bytes:
     """A `checkpoint.img`: gVisor's head with the specifications of two containers, then a state."""
+    taken = datetime.fromisoformat(time).astimezone(UTC)
     specs = {
         name: {
             "process": {"args": [f"/{name}"], "env": list(env), "cwd": "/"},
@@ -171,7 +192,7 @@ def checkpoint(
     }
     head = json.dumps(
         {
-            "_timestamp": "2026-08-10 09:00:00.123456789 +0000 UTC",
+            "_timestamp": f"{taken:%Y-%m-%d %H:%M:%S}.123456789 +0000 UTC",
             "compression": "none",
             "container_count": "2",
             "container_specs": json.dumps(specs),
@@ -193,7 +214,9 @@ def tar(*members: tuple[tarfile.TarInfo | str, bytes]) -> bytes:
     return out.getvalue()
 
 
-def _files(generation: str, sandbox_class: str, scope: str, env: Iterable[str]) -> dict[str, bytes]:
+def _files(
+    generation: str, sandbox_class: str, scope: str, env: Iterable[str], time: str
+) -> dict[str, bytes]:
     durable = tar(("data/state.txt", b"axnb durable counter=7\n"))
     has_tar = generation in ("B4", "B5") or sandbox_class == "microvm"
     if scope == "data":
@@ -209,7 +232,7 @@ def _files(generation: str, sandbox_class: str, scope: str, env: Iterable[str]) 
             upper = tar(("app/fs/tmp/scratch.txt", b"scratch\n"))
             files |= {"durable-dir.tar": durable, "rootfs-upper.tar": upper}
         return dict(sorted(files.items()))
-    image = checkpoint(tuple(env)) if env else checkpoint()
+    image = checkpoint(tuple(env), time=time) if env else checkpoint(time=time)
     memory = {"checkpoint.img": image, "pages.img": b"page" * 2048, "pages_meta.img": b"map" * 30}
     return {**memory, "durable-dir.tar": durable} if generation == "B5" else memory
 
@@ -227,11 +250,13 @@ def _manifest(
     sandbox_class: str,
     scope: str,
     files: tuple[str, ...],
-    atespace: str,
-    actor_name: str,
-    actor_uid: str,
+    owner: Sequence[str],
 ) -> dict[str, Any]:
-    """The keys of a generation, in the order of Substrate's struct."""
+    """The keys of a generation, in the order of Substrate's struct.
+
+    `owner`: atespace, name and uid of the actor, space and name of its template.
+    """
+    atespace, actor_name, actor_uid, template_space, template = owner
     is_october = generation == "B5"
     gvisor = "runsc" if generation.startswith("B1") else "gvisor"
     names = (gvisor,) if sandbox_class == "gvisor" else _MICROVM_ASSETS
@@ -245,7 +270,7 @@ def _manifest(
     if generation not in ("B1a", "B1b"):
         space = "actorTemplateAtespace" if generation in ("B4", "B5") else "actorTemplateNamespace"
         made |= {"atespace": atespace, "actorName": actor_name, "actorUid": actor_uid}
-        made |= {space: "ax", "actorTemplateName": "agent"}
+        made |= {space: template_space, "actorTemplateName": template}
     if files and generation != "B1a":
         made["snapshotFiles"] = list(files)
     if is_october:

@@ -18,6 +18,10 @@ class Snapshot:
     uid: str = ""
     #: The actor's version when it was begun.
     source_version: int = 1
+    #: When its own record was made (late July, August).
+    created: str = ""
+    #: Is it a tag's, from which a clone starts?
+    borrowed: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ class Actor:
     version: int = 1
     state: str = "SUSPENDED"
     template: str = "agent"
+    #: Of the template; that of the actor where it is "".
+    template_space: str = ""
     template_uid: str = ""
     snapshots: Sequence[Snapshot] = ()
     begun: Snapshot | None = None
@@ -64,6 +70,8 @@ class Actor:
     created: str = "2026-08-10T09:00:00Z"
     updated: str = "2026-08-10T09:05:00Z"
     crash: str = ""
+    #: ATESPACE, NAME of the tag that it was cloned from.
+    source_tag: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,8 @@ class Template:
     from_data: str = "cold-boot"
     phase: str = "ready"
     golden: Snapshot | None = None
+    #: Name of the actor that it was taken from (until July).
+    golden_actor: str = ""
     #: (arch, name, url, sha256) of the runtime.
     assets: Sequence[tuple[str, str, str, str]] = ()
     created: str = "2026-08-10T08:00:00Z"

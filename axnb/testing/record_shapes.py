@@ -43,11 +43,13 @@ def actor(a: Actor, shape: str) -> dict[str, Any]:
         return _early_actor(a, shape)
     record: dict[str, Any] = {"metadata": _metadata(a.atespace, a.name, a.uid, a.version)}
     record["metadata"] |= {"createTime": a.created, "updateTime": a.updated}
-    if shape in ("july", "late-july"):
-        return record | _template_names(a) | _july_status(a, shape)
-    if shape == "august":
-        return record | _template_names(a) | {"status": _august_status(a)}
-    record["actorTemplate"] = {"atespace": a.atespace, "name": a.template}
+    source = dict(zip(("atespace", "name"), a.source_tag or (), strict=False)) or None
+    if shape in ("july", "late-july", "august"):
+        record |= _template_names(a) | {"sourceSnapshotTag": source}
+        late = {"status": _august_status(a)} if shape == "august" else _july_status(a, shape)
+        return record | late
+    space = a.template_space or a.atespace
+    record |= {"actorTemplate": {"atespace": space, "name": a.template}, "sourceTag": source}
     if shape == "september":
         return record | {"status": _september_status(a)}
     return record | {"status": _october_status(a)}
@@ -58,7 +60,8 @@ def _metadata(atespace: str, name: str, uid: str, version: int) -> dict[str, Any
 
 
 def _template_names(a: Actor) -> dict[str, Any]:
-    return {"actorTemplateNamespace": a.atespace, "actorTemplateName": a.template}
+    space = a.template_space or a.atespace
+    return {"actorTemplateNamespace": space, "actorTemplateName": a.template}
 
 
 def _ateom(a: Actor, shape: str) -> dict[str, Any]:
@@ -173,7 +176,7 @@ def _external(s: Snapshot) -> dict[str, Any]:
 
 
 def _october_status(a: Actor) -> dict[str, Any]:
-    listed = [_generation(s, "COMPLETED") for s in a.snapshots]
+    listed = [_generation(s, "COMPLETED", "TAG" if s.borrowed else "ACTOR") for s in a.snapshots]
     if a.begun:
         listed.append(_generation(a.begun, "PENDING"))
     if a.paused:
@@ -221,7 +224,7 @@ def snapshot(a: Actor, s: Snapshot, shape: str) -> dict[str, Any]:
         "actorTemplateUid": s.template_uid,
         "contentScope": _scope(s.content),
     }
-    metadata = _metadata(a.atespace, s.name, s.uid, 1)
+    metadata = _metadata(a.atespace, s.name, s.uid, 1) | {"createTime": s.created}
     if shape == "late-july":
         return {"metadata": metadata, **body}
     if shape == "august":
@@ -297,7 +300,8 @@ def kubernetes_template(t: Template, shape: str) -> dict[str, Any]:
             "onResume": {"fromData": "ColdBoot" if t.from_data == "cold-boot" else "Golden"},
         },
     }
-    status = {"phase": _PHASES[t.phase][0], "goldenSnapshot": golden}
+    actor = t.golden_actor
+    status = {"phase": _PHASES[t.phase][0], "goldenSnapshot": golden, "goldenActorID": actor}
     record = _object("ActorTemplate", t.name, t.atespace, t.uid, spec) | {"status": status}
     record["metadata"] |= {"resourceVersion": str(t.version), "creationTimestamp": t.created}
     return record

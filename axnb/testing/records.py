@@ -12,7 +12,10 @@ One description gives all shapes; what a generation had no field for is left out
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from axnb.testing import record_shapes
@@ -44,6 +47,24 @@ def export(fleet: Fleet, kind: str, shape: str) -> str:
     # protojson writes an empty list as nothing.
     wrapped = {_MEMBERS.get(kind, kind): found} if found else {}
     return json.dumps(wrapped, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def write_exports(
+    folder: Path,
+    fleet: Fleet,
+    shape: str,
+    kinds: Iterable[str],
+    now: datetime,
+    prefix: str = "",
+) -> list[Path]:
+    """Write an export a kind, and return the paths; their time is a minute after `now`."""
+    paths = []
+    for kind in kinds:
+        path = folder / f"{prefix}{kind}.json"
+        path.write_text(export(fleet, kind, shape), encoding="utf-8")
+        os.utime(path, times=(now.timestamp() + 60,) * 2)
+        paths.append(path)
+    return paths
 
 
 def lines(fleet: Fleet, kind: str, shape: str, *, snake: bool = False, plain: bool = False) -> str:
@@ -85,7 +106,10 @@ def _records(fleet: Fleet, kind: str, shape: str) -> list[dict[str, Any]]:
         "actors": lambda: [record_shapes.actor(a, shape) for a in fleet.actors],
         "workers": lambda: [record_shapes.worker(w, shape) for w in fleet.workers],
         "snapshots": lambda: [
-            record_shapes.snapshot(a, s, shape) for a in fleet.actors for s in a.snapshots
+            record_shapes.snapshot(a, s, shape)
+            for a in fleet.actors
+            for s in a.snapshots
+            if not s.borrowed
         ],
         "tags": lambda: [record_shapes.tag(t, shape) for t in fleet.tags],
         "atespaces": lambda: [record_shapes.atespace(name, shape) for name in fleet.atespaces],

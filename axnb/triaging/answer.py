@@ -74,8 +74,9 @@ class UnresolvedCall:
 class HeldSnapshot:
     """The snapshot that a conversation would go on from.
 
-    relation   `fits`, `log-ahead`, `snapshot-ahead`, `unknown` (no times tell), `gone` (its record
-               names one that is not in the bucket) or `none` (the bucket holds none of it)
+    relation   `fits`, `log-ahead`, `snapshot-ahead`, `running` (its actor goes on, and will write a
+               newer one), `unknown` (no times tell), `gone` (its record names one that is not in
+               the bucket) or `none` (the bucket holds none of it)
     """
 
     key: str | None

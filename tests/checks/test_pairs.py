@@ -16,8 +16,12 @@ from axnb.settings import Settings
 from axnb.testing.logs import LogBuilder, StoredRow, answer, call
 from axnb.triaging import triage
 from tests.checks import (
+    states,
     wounds_calls,
     wounds_contexts,
+    wounds_objects,
+    wounds_owners,
+    wounds_records,
     wounds_rows,
     wounds_secrets,
     wounds_steps,
@@ -26,6 +30,7 @@ from tests.checks import (
     wounds_witnesses,
 )
 from tests.checks.pairs import Pair, findings, look, seen
+from tests.checks.states import StatePair
 
 _MODULES = (
     wounds_steps,
@@ -38,12 +43,35 @@ _MODULES = (
     wounds_secrets,
 )
 
+#: Wounds of buckets and records, which a map tells.
+_STATE_MODULES = (wounds_objects, wounds_records, wounds_owners)
+
 PAIRS: dict[str, list[Pair]] = {
     identity: pairs for module in _MODULES for identity, pairs in module.PAIRS.items()
 }
+STATE_PAIRS: dict[str, list[StatePair]] = {
+    identity: pairs for module in _STATE_MODULES for identity, pairs in module.PAIRS.items()
+}
+
+_OF_STATE = [check for check in checks() if "snapshots" in check.needs]
 
 
-@pytest.mark.parametrize("check", checks(), ids=lambda check: check.id)
+@pytest.mark.parametrize("check", _OF_STATE, ids=lambda check: check.id)
+def test_a_map_finds_the_wound_of_a_check_and_no_other(check: Check) -> None:
+    assert check.id in STATE_PAIRS, f"{check.id} needs a wounded and a healthy state here"
+    for pair in STATE_PAIRS[check.id]:
+        found = states.look(pair.wounded)
+        assert states.seen(found, check.id) == sorted(pair.found, key=repr)
+        mine = [finding for finding in found.findings if finding.id == check.id]
+        assert {(f.name, f.severity) for f in mine} == {(check.name, check.severity)}
+        for finding in found.findings:
+            assert re.fullmatch(r"[^\n!{}]+\.", finding.sentence), finding.sentence
+        assert states.seen(states.look(pair.healthy), check.id) == []
+
+
+@pytest.mark.parametrize(
+    "check", [check for check in checks() if check not in _OF_STATE], ids=lambda check: check.id
+)
 def test_a_check_finds_its_wound_and_no_other(check: Check) -> None:
     assert check.id in PAIRS, f"{check.id} needs a wounded and a healthy log here"
     for pair in PAIRS[check.id]:
@@ -61,8 +89,10 @@ def test_a_check_finds_its_wound_and_no_other(check: Check) -> None:
 
 
 def test_no_pair_is_left_over() -> None:
-    assert set(PAIRS) == {check.id for check in checks()}
+    assert {*PAIRS, *STATE_PAIRS} == {check.id for check in checks()}
+    assert set(STATE_PAIRS) == {check.id for check in _OF_STATE}
     assert sum(len(module.PAIRS) for module in _MODULES) == len(PAIRS)
+    assert sum(len(module.PAIRS) for module in _STATE_MODULES) == len(STATE_PAIRS)
 
 
 def test_a_witness_is_known_by_a_keyed_digest() -> None:

@@ -13,6 +13,7 @@ from axnb.ax.behaviour import Target
 from axnb.ax.versions import GENERATIONS
 from axnb.case.case import Case
 from axnb.checks.registry import Check, checks, find_check
+from axnb.mapping import prepare
 from axnb.settings import Settings
 from axnb.triaging import Expectation
 from axnb.triaging.look import Look
@@ -31,6 +32,7 @@ def session() -> Iterator[duckdb.DuckDBPyConnection]:
         Look(session).findings(
             Target(GENERATIONS["G8"], (), declared=False), {}, {}, [Expectation("c", 1)]
         )
+        prepare(session, None)
         session.execute("commit")
         # From its statistics DuckDB would conclude what holds for these rows alone.
         session.execute("set disabled_optimizers = 'statistics_propagation,row_group_pruner'")

@@ -171,6 +171,7 @@ def template(t: f.Template, shape: str) -> r.TemplateRecord:
         preferred=t.on_commit if october else "",
         phase=t.phase,
         golden=golden,
+        golden_actor="" if own else t.golden_actor,
     )
 
 

@@ -96,6 +96,7 @@ templates = st.builds(
     st.sampled_from(["cold-boot", "golden"]),
     st.sampled_from(["initial", "resume-golden-actor", "wait-golden-actor", "ready", "failed"]),
     st.none() | snapshots,
+    st.sampled_from(["", "golden-1"]),
     st.sampled_from([(), ASSETS]),
 )
 

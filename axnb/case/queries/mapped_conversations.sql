@@ -1,16 +1,9 @@
 -- Every conversation of a log with its actor and the snapshot that it would go on from.
 with
-chosen as (
-    select conversation_id,
-        arg_max(struct_pack(source := source, snapshot := snapshot), struct_pack(c := is_current, n := is_newest, a := moment)) as one,
-        count(*) as snapshots
-    from mapped where conversation_id is not null and (is_current or is_newest or siblings = 1)
-    group by conversation_id
-),
 acting as (
-    select name, arg_min(actor, struct_pack(o := atespace <> 'ax', a := atespace)) as actor,
-        arg_min(uid, struct_pack(o := atespace <> 'ax', a := atespace)) as uid,
-        arg_min(state, struct_pack(o := atespace <> 'ax', a := atespace)) as state
+    select name, arg_min(actor, struct_pack(o := space <> 'ax', a := atespace)) as actor,
+        arg_min(uid, struct_pack(o := space <> 'ax', a := atespace)) as uid,
+        arg_min(state, struct_pack(o := space <> 'ax', a := atespace)) as state
     from known_actors group by name
 )
 select
@@ -22,7 +15,7 @@ select
     case when a.actor is not null then 'record' else m.actor_how end as actor_how,
     a.state as actor_state,
     m.snapshot,
-    case when m.is_current then 'record' when m.is_newest then m.moment_how when m.snapshot is not null then 'only' end as snapshot_how,
+    case when m.is_own_current then 'record' when m.is_newest then m.moment_how when m.snapshot is not null then 'only' end as snapshot_how,
     m.restorable,
     m.moment,
     t.last_seen,
@@ -30,11 +23,10 @@ select
     r.named_snapshot,
     coalesce(x.context, []) as context
 from conversations c
-left join chosen h using (conversation_id)
-left join mapped m on m.source = h.one.source and m.snapshot = h.one.snapshot
+left join relations r on r.source = c.source and r.conversation_id = c.conversation_id
+left join mapped m on m.source = r.bucket_source and m.snapshot = r.snapshot
 left join acting a on a.name = c.conversation_id
 left join log_times t on t.source = c.source and t.conversation_id = c.conversation_id
-left join relations r on r.source = c.source and r.conversation_id = c.conversation_id
 left join (
     -- What the last turn ran with.
     select source, conversation_id,

@@ -26,16 +26,19 @@ executed as (
     from told
 ),
 seen as (
-    select c.source, c.conversation_id, e."at"
+    select c.source, c.conversation_id, e."at", false as is_written
     from conversations c
     join server_events e on e.conversation_id = c.conversation_id
     union all
-    select n.source, n.conversation_id, x."at"
+    select n.source, n.conversation_id, x."at", true
     from (select distinct source, conversation, exec_id from event_rows where exec_id <> '') r
     join executed x on x.source = r.source and x.exec_id = r.exec_id
     join conversation_numbers n on n.source = r.source and n.conversation = r.conversation
 )
-select source, conversation_id, min("at") as first_seen, max("at") as last_seen
+select source, conversation_id, min("at") as first_seen, max("at") as last_seen,
+    -- The log's own word, and how far the word of servers goes.
+    max("at") filter (is_written) as last_written,
+    (select max("at") from server_events) as heard_until
 from seen
 where year("at") > 1
 group by source, conversation_id

@@ -192,6 +192,7 @@ def _july_actor(top: Fields, place: Place, identity: Identity) -> ActorRecord:
         in_progress=durable if is_durable else None,
         in_progress_local="" if is_durable else begun,
         worker=_ateom(top),
+        source_tag=_ref(top.object("sourceSnapshotTag")),
     )
 
 
