@@ -283,6 +283,7 @@ def write(folder: Path) -> None:
         "2-actors.json": export(after, "actors", "august"),
         "snapshots.json": snapshots,
         "templates.json": export(after, "templates", "august"),
+        "tags.json": export(after, "tags", "august"),
         "workers.json": export(after, "workers", "august"),
         "atespaces.json": export(after, "atespaces", "august"),
         "sandboxconfigs.json": export(after, "sandbox-configs", "august"),

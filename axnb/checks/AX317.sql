@@ -16,7 +16,6 @@ beside as (
     where m.is_complete and not m.is_current and m.key_tag_uid is null and not coalesce(m.is_golden, false)
         and not coalesce(case when m.number is not null and c.number is not null then m.number > c.number else m.moment > c.moment end, false)
         and not list_has_any(coalesce(m.roles, []), ['tag:tagged', 'actor:source', 'actor:in-progress'])
-        and m.tags_are_known
 )
 select
     source,

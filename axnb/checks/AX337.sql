@@ -34,6 +34,7 @@ join (
     select source, snapshot, snapshot || '/manifest.json', unnest(doubts) from snapshots
 ) r using (source, snapshot)
 where r.kind in ('scope-and-files', 'unknown-scope', 'unknown-class', 'case-of-key', 'asset-without-digest', 'newer-key', 'older-key', 'identity-in-b1')
-    -- Builds of early August wrote neither; a layout of theirs does not tell on which day.
-    or (r.kind = 'no-pause-image' and (m.layout = 'B4|B5' or m.moment >= timestamp '2026-08-12'))
-    or (r.kind = 'no-rootfs' and (m.layout = 'B4|B5' or m.moment >= timestamp '2026-08-18'))
+    -- Builds of early August wrote neither; a layout of theirs does not tell on which day. A record's
+    -- time does; a bucket's may be that of a copy, and a node's clock may be wrong.
+    or (r.kind = 'no-pause-image' and (m.layout = 'B4|B5' or (m.moment_how = 'record' and m.moment >= timestamp '2026-08-12')))
+    or (r.kind = 'no-rootfs' and (m.layout = 'B4|B5' or (m.moment_how = 'record' and m.moment >= timestamp '2026-08-18')))

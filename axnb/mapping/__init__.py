@@ -140,8 +140,9 @@ def _doubts(
         covered = {kind for (kind,) in session.execute("select kind from searched").fetchall()}
         if "actor" not in covered:
             yield "no whole list of actors was given: nothing is called an orphan of an actor."
-        if not all(s.row["tags_are_known"] for s in snapshots):
-            yield "no whole list of tags was given: nobody knows which snapshots tags still hold."
+        gone = [s for s in snapshots if s.row["owner_presence"] in ("absent", "reused")]
+        if not all(s.row["tags_are_known"] for s in gone):
+            yield "no whole list of tags was given: one may hold what an actor left behind."
     unknown = sum(_matters(s) and s.restorable == "unknown" for s in snapshots)
     if unknown:
         first = next(s for s in snapshots if _matters(s) and s.restorable == "unknown")

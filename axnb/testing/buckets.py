@@ -175,7 +175,7 @@ def encode(generation: str, data: bytes) -> bytes:
 
 
 def checkpoint(
-    env: Iterable[str] = ("PATH=/", "DEMO_API_KEY=not-a-real-key-0001"),
+    env: Iterable[str] = ("PATH=/",),
     runsc_version: str = "release-20260803.0",
     state: bytes = b"state" * 400,
     time: str = "2026-08-10T09:00:00Z",

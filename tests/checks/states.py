@@ -20,7 +20,6 @@ from axnb.testing.fleet import Fleet
 from axnb.testing.logs import LogBuilder
 from axnb.testing.records import write_exports
 from axnb.testing.state import StateBuilder
-from tests.checks.bodies import read_bodies
 
 #: Whose it is (an actor or a conversation), and the object's key or the snapshot's, after its
 #: location: what the finding names.
@@ -82,14 +81,14 @@ class State:
             (folder / "server.log").write_text(text, encoding="utf-8")
             assert load_witnesses(case, [], [folder / "server.log"]).skipped == ()
         place = self.locator or str(folder / "bucket")
-        loaded = load_state(case, [place], records, everywhere=self.everywhere)
+        loaded = load_state(
+            case, [place], records, verify=self.verify, everywhere=self.everywhere
+        )
         assert loaded.told == ()
-        with case.writing() as session:
-            if self.verify:
-                # TODO(verify): `load_state(…, verify=True)` does this once there is verifying.
-                read_bodies(session, built.bucket.objects)
-            for statement in self.after:
-                session.execute(statement)
+        if self.after:
+            with case.writing() as session:
+                for statement in self.after:
+                    session.execute(statement)
 
 
 def mapped(state: State) -> StateMap:

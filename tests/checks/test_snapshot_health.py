@@ -171,8 +171,9 @@ def _is_wounded(name: str, built: StateBuilder, snapshot: Built) -> bool:
     return {
         # A tag's copy keeps the manifest of another.
         "other-actor": not is_tag,
-        # Of a micro-VM the newest builds ask for none, and the oldest of August wrote none.
-        "no-pause-image": snapshot.generation not in ("B1a", "B1b", "B2", "B3a")
+        # Of a micro-VM the newest builds ask for none; the oldest of August wrote none, and which
+        # build of August it was only a target tells.
+        "no-pause-image": snapshot.generation in ("B4", "B5")
         and not (snapshot.generation == "B5" and built.sandbox_class == "microvm"),
         "no-rootfs": snapshot.generation != "B3a",
     }.get(name, True)

@@ -251,11 +251,11 @@ PAIRS: dict[str, list[StatePair]] = {
         StatePair(_deleted("late-july"), [(ACTOR, last("late-july"))], LATE_JULY),
         StatePair(_deleted("june", "B1b"), [(ACTOR, last("june", "B1b"))], JUNE),
         StatePair(_deleted("september"), [(ACTOR, last("september"))], SEPTEMBER),
-        # Without a list of tags, and of what was not searched, nothing is called an orphan.
+        # Of what was not searched nothing is called an orphan.
         StatePair(
-            _deleted("august"),
-            [(ACTOR, LAST)],
             _deleted("august", kinds=("actors", "snapshots", "templates")),
+            [(ACTOR, LAST)],
+            _deleted("august", kinds=("snapshots", "templates")),
         ),
         StatePair(
             _deleted("august"), [(ACTOR, LAST)], _deleted("august", kinds=("tags", "templates"))
