@@ -47,10 +47,13 @@ class Started:
         }
 
 
-def told_checks(findings: Sequence[Finding], rooms: str = "") -> list[dict[str, Any]]:
+def told_checks(
+    findings: Sequence[Finding], rooms: str = "", *, has_state: bool = True
+) -> list[dict[str, Any]]:
     """Every check that ran, with its version; the query and the reason of those that found.
 
-    `rooms` are the first digits of their numbers; empty for all.
+    `rooms` are the first digits of their numbers; empty for all. `has_state`: was a bucket read, or
+    were records?
     """
     counts: dict[str, int] = {}
     for finding in findings:
@@ -58,6 +61,8 @@ def told_checks(findings: Sequence[Finding], rooms: str = "") -> list[dict[str, 
     told = []
     for check in checks():
         if rooms and check.id[2] not in rooms:
+            continue
+        if not has_state and "snapshots" in check.needs:
             continue
         entry: dict[str, Any] = {
             "id": check.id,

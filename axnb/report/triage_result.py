@@ -119,6 +119,7 @@ class Asked:
 def triage_result(case: Case, triage: Triage, asked: Asked, *, plan: str = "") -> Result:
     """The result of a triage."""
     locators = [source.locator for source in triage.sources]
+    has_state = any(source.kind in ("bucket", "records") for source in triage.sources)
     answer = triage.as_dict()
     answer["sources"] = as_evidence(answer["sources"], locators)
     with case.reading() as session:
@@ -135,7 +136,7 @@ def triage_result(case: Case, triage: Triage, asked: Asked, *, plan: str = "") -
         actions=tuple(_actions(triage)),
         unresolved=_unresolved(triage),
         findings=tuple(answer["findings"]),
-        checks=tuple(told_checks(triage.findings)),
+        checks=tuple(told_checks(triage.findings, has_state=has_state)),
         lanes=tuple(drawn),
         scope=(*triage.scope, *_assumed(rules)),
         answer=answer,

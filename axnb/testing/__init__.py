@@ -1,1 +1,5 @@
-"""Builders of logs with known wounds, for axnb's tests and for those of its users."""
+"""Builders of logs, buckets and records, for axnb's tests and those of its users.
+
+`logs` writes event logs, `buckets` snapshots and their wounds, `fleet` with `records` exports of
+the control plane, and `state` all of these so that they fit each other.
+"""

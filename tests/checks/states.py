@@ -81,9 +81,7 @@ class State:
             (folder / "server.log").write_text(text, encoding="utf-8")
             assert load_witnesses(case, [], [folder / "server.log"]).skipped == ()
         place = self.locator or str(folder / "bucket")
-        loaded = load_state(
-            case, [place], records, verify=self.verify, everywhere=self.everywhere
-        )
+        loaded = load_state(case, [place], records, verify=self.verify, everywhere=self.everywhere)
         assert loaded.told == ()
         if self.after:
             with case.writing() as session:

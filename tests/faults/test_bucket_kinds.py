@@ -267,7 +267,7 @@ def _empty_manifest(built: StateBuilder, snapshot: Built) -> None:
     ("wound", "identity"),
     [(_no_object, "AX303"), (_no_manifest, "AX301"), (_empty, "AX305"), (_empty_manifest, "AX305")],
 )
-@pytest.mark.parametrize("shape", ["july", "late-july", "august", "october"])
+@pytest.mark.parametrize("shape", ["july", "october"])
 def test_half_an_upload(
     shape: str, wound: Callable[[StateBuilder, Built], None], identity: str
 ) -> None:

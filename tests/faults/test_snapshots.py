@@ -82,7 +82,7 @@ def test_a_missing_snapshot_is_missing_in_every_state(state: str) -> None:
 
 @pytest.mark.parametrize("shape", [shape for shape in ERAS if shape != "october"])
 def test_a_missing_snapshot_is_missing_in_every_shape(shape: str) -> None:
-    for state in sorted(LEGAL.get(shape, LEGAL["july"]) - {"PAUSED"})[:4]:
+    for state in sorted(LEGAL.get(shape, LEGAL["july"]) - {"PAUSED"})[:2]:
         built = installation(shape, 1)
         built.remove(built.built[-1])
         found = mapped(state_of(_with(built, state=state)))

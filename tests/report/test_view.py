@@ -188,7 +188,9 @@ def test_an_empty_log_beside_a_full_one_is_named() -> None:
 
 def test_every_check_that_ran_is_there_with_its_version() -> None:
     result = made("failed")
-    assert [check["id"] for check in result.checks] == [check.id for check in checks()]
+    assert [check["id"] for check in result.checks] == [
+        check.id for check in checks() if "snapshots" not in check.needs
+    ]
     found = {f["id"] for f in result.findings}
     assert {check["id"] for check in result.checks if "sql" in check} == found
     assert all(len(check["version"]) == 12 for check in result.checks)
