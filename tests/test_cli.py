@@ -955,6 +955,7 @@ def _shown_commands() -> Iterator[list[str]]:
                 yield shlex.split(line.replace("CONVERSATION", "kill9-after-effect"))[1:]
 
 
+@pytest.mark.slow
 def test_every_command_of_the_readme_runs(axnb: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     shutil.copyfile(SAMPLE / "log.sqlite", "log.sqlite")

@@ -261,6 +261,7 @@ class Case:
     def _create(self, connection: duckdb.DuckDBPyConnection) -> None:
         if connection.execute("select count(*) from duckdb_tables()").fetchall() == [(0,)]:
             _fill(connection)
+            define_links(connection)
             return
         self._check(connection)
 
@@ -313,9 +314,17 @@ def _interrupts() -> Iterator[None]:
 
 def _fill(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the tables of a new case."""
-    for name in ("schema", "links"):
-        run_sql(connection, "case", f"{name}.sql")
+    run_sql(connection, "case", "schema.sql")
     connection.execute("insert into meta values ('schema', ?)", [SCHEMA_VERSION])
+
+
+def define_links(session: duckdb.DuckDBPyConnection) -> None:
+    """Define the views of what belongs to what.
+
+    A case file has them from the beginning. In a private case whoever loads a bucket or records
+    does it: it takes longer than to read a small log.
+    """
+    run_sql(session, "case", "links.sql")
 
 
 def _configure(connection: duckdb.DuckDBPyConnection, *, read_only: bool) -> None:

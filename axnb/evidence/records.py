@@ -18,7 +18,7 @@ from typing import Any
 
 import duckdb
 
-from axnb.case.case import Case, run_sql
+from axnb.case.case import Case, define_links, run_sql
 from axnb.case.sources import source_name
 from axnb.errors import SourceError, UnavailableError
 from axnb.evidence import record_rows
@@ -110,6 +110,7 @@ def load_records(case: Case, paths: Sequence[Path], *, everywhere: bool = False)
     found = compare(first, second, everywhere=everywhere)
     written = max((file.written for file in files), default=datetime.now(UTC))
     with case.writing() as session:
+        define_links(session)
         source = source_name(session, "records", "records", "records")
         for table in _TABLES:
             session.execute(f"delete from {table} where source = ?", [source])

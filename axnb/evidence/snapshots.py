@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from axnb.case.case import Case, run_sql
+from axnb.case.case import Case, define_links, run_sql
 from axnb.case.sources import source_name
 from axnb.errors import ObjectError
 from axnb.evidence.bucket_rows import (
@@ -51,7 +51,7 @@ def load_snapshots(
     for settings that cannot be meant; then the case is as it was before.
     """
     with open_bucket(locator, case.settings.environment) as bucket:
-        reading = _Reading(bucket, progress or (lambda _: None))
+        reading = Reading(bucket, progress or (lambda _: None))
         reading.list_objects()
         evidence = evidence_of(reading.stored)
         reading.scanner = scanner_for(case, evidence)
@@ -65,6 +65,7 @@ def load_snapshots(
             reading.peek()
         custody = bucket.custody()
         with case.writing() as session:
+            define_links(session)
             source = source_name(session, bucket.kind, as_text(bucket.locator), "snapshots")
             reading.note_changes(_earlier(session, source))
             _forget(session, source)
@@ -84,7 +85,7 @@ def load_snapshots(
     return source
 
 
-class _Reading:
+class Reading:
     """A bucket that is being read."""
 
     def __init__(self, bucket: Bucket, progress: Progress) -> None:
@@ -150,6 +151,7 @@ class _Reading:
             self.bodies[found.key] = Body(state, seen.manifest_reason, found.sha256)
 
     def unreadable(self, key: str, sentence: str) -> None:
+        """An object's bytes could not be had; why, in a sentence."""
         self.bodies[key] = Body("unreadable", "unreadable")
         self.incomplete.append(sentence)
 
@@ -225,9 +227,6 @@ class _Reading:
         return notes, incomplete
 
 
-Reading = _Reading
-
-
 def _lists(seen: Seen) -> bool:
     return seen.manifest is not None and seen.manifest.files is not None
 
@@ -260,7 +259,7 @@ def _forget(session: duckdb.DuckDBPyConnection, source: str) -> None:
 
 
 def _keep(
-    session: duckdb.DuckDBPyConnection, source: str, reading: _Reading, custody: Mapping[str, Any]
+    session: duckdb.DuckDBPyConnection, source: str, reading: Reading, custody: Mapping[str, Any]
 ) -> None:
     seen: Sequence[Seen] = list(reading.seen.values())
     insert_rows(session, "snapshots", (snapshot_row(source, one, reading.held) for one in seen))

@@ -10,12 +10,15 @@ select source, atespace, name, uid, placed(atespace, name) as actor, state, sour
 from actors;
 
 -- Kinds of records that were exported, with where. One source holds all records of a case.
--- Actors of before there were atespaces are all that there are.
+-- Actors of before there were atespaces are all that there are. A list without a record shows no
+-- atespace: it is taken to be of those that the other lists show.
 create or replace temp table searched as
-select kind, max(exports) as exports,
-    bool_or(everywhere or (kind = 'actor' and list_contains(spaces, ''))) as everywhere,
-    flatten(list(spaces)) as spaces
-from record_coverage where exports > 0 group by kind;
+select c.kind, max(c.exports) as exports,
+    bool_or(c.everywhere or (c.kind = 'actor' and list_contains(c.spaces, ''))) as everywhere,
+    flatten(list(case when len(c.spaces) > 0 then c.spaces else a.spaces end)) as spaces
+from record_coverage c
+cross join (select coalesce(flatten(list(spaces)), []) as spaces from record_coverage where exports > 0) a
+where c.exports > 0 group by c.kind;
 
 -- Buckets of which two listings were the same.
 create or replace temp table stable_buckets as

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from axnb.ax.behaviour import Harness
-from axnb.case.case import Case
+from axnb.case.case import Case, define_links
 from axnb.checks.kept import keep_findings
 from axnb.loading import load, load_witnesses
 from axnb.result import Finding
@@ -67,6 +67,7 @@ class Evidence:
         load(case, [str(path) for path in paths], ax_config=config)
         if self.tables:
             with case.writing() as session:
+                define_links(session)
                 for name, rows in self.tables.items():
                     for row in rows:
                         _insert(session, name, row)

@@ -11,7 +11,7 @@ import pytest
 
 from axnb.ax.behaviour import Target
 from axnb.ax.versions import GENERATIONS
-from axnb.case.case import Case
+from axnb.case.case import Case, define_links
 from axnb.checks.registry import Check, checks, find_check
 from axnb.mapping import prepare
 from axnb.settings import Settings
@@ -28,7 +28,14 @@ _PROMISES = [
 @pytest.fixture(scope="module")
 def session() -> Iterator[duckdb.DuckDBPyConnection]:
     """An empty case with everything that a check may read."""
-    with Case(settings=Settings()) as case, case.reading() as session:
+    with Case(settings=Settings()) as case:
+        with case.writing() as session:
+            define_links(session)
+        yield from _ready(case)
+
+
+def _ready(case: Case) -> Iterator[duckdb.DuckDBPyConnection]:
+    with case.reading() as session:
         Look(session).findings(
             Target(GENERATIONS["G8"], (), declared=False), {}, {}, [Expectation("c", 1)]
         )

@@ -316,6 +316,7 @@ def test_only_tables_of_contents_hold_contents(world: World, generation: str) ->
             assert SECRET not in repr(rows), table
 
 
+@pytest.mark.slow
 def test_queries_show_what_is_there(world: World) -> None:
     tables = _run("sql", "--case", world.case("G8-all")).stdout.split()[1:]
     assert len(tables) > 15
@@ -405,6 +406,7 @@ def _small_log() -> LogBuilder:
     return log
 
 
+@pytest.mark.slow
 def test_files_may_be_called_anything(world: World) -> None:
     folder = world.root / "work" / "names"
     folder.mkdir()
@@ -464,6 +466,7 @@ def test_tables_and_columns_of_strangers(world: World) -> None:
 # --- what stands beside a log --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_witnesses_of_strangers(world: World) -> None:
     client, server = world.sources / "client.jsonl", world.sources / "server.log"
     client.write_bytes(hostile_transcript(TEXTS, SECRET))
@@ -495,6 +498,7 @@ def test_settings_that_are_wrong_are_named_visibly() -> None:
             assert len(_sentences(result)) == 1
 
 
+@pytest.mark.slow
 def test_an_ax_yaml_of_a_stranger(world: World) -> None:
     log = str(world.log("G3"))
     texts = [text for text in ALL if text == _halved(text)]
@@ -533,6 +537,7 @@ class _Page(HTMLParser):
         self.text += data
 
 
+@pytest.mark.slow
 def test_the_report_holds_texts_and_nothing_that_they_make(world: World) -> None:
     plain = LogBuilder("G8")
     plain.interrupted("c", "hi")

@@ -142,6 +142,7 @@ def test_what_is_torn_or_damaged_is_named_and_refused(name: str) -> None:
             assert snapshot.restorable in allowed, snapshot.judged
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not objects.IS_WHOLE, reason="only the whole collection tells of other builds")
 def test_no_other_build_is_said_to_restore_what_it_did_not() -> None:
     runs: dict[str, list[dict[str, Any]]] = defaultdict(list)

@@ -257,3 +257,18 @@ def test_the_same_from_a_server_with_keys_that_may_only_read(
     # The records name another bucket, so nothing ties them to this one but the manifest.
     assert snapshot["how"]["actor"] == "manifest"
     assert not [f for f in found["findings"] if f["severity"] == "error"]
+
+
+def test_an_empty_list_is_of_the_atespaces_that_the_others_show(axnb: Run, world: World) -> None:
+    words = world.write(*_ALL)
+    actors = world.folder / "actors.json"
+    actors.write_text('{"actors": []}', encoding="utf-8")
+    _, found = _map(axnb, *words, "--verify")
+    orphans = [f for f in found["findings"] if f["id"] == "AX318"]
+    assert [f["keys"]["snapshot"] for f in orphans] == [world.snapshot.prefix]
+    # Where no other list shows an atespace, nobody knows of which it is.
+    bucket = words[:2]
+    _, found = _map(axnb, *bucket, "--records", str(actors), "--verify")
+    assert not [f for f in found["findings"] if f["id"] == "AX318"]
+    words = [*bucket, "--records", str(actors), "--all-atespaces"]
+    assert [f["id"] for f in _map(axnb, *words)[1]["findings"]].count("AX318") == 1

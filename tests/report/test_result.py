@@ -320,6 +320,7 @@ def test_views_are_written_anew_from_the_result(axnb: Cli, tmp_path: Path) -> No
 # --- the same for the same evidence --------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_nothing_but_the_run_differs(axnb: Cli, tmp_path: Path) -> None:
     """In another folder, loaded twice, with another number of threads, by the command line and by
     the notebook: the same result, and the same views."""
