@@ -1,11 +1,14 @@
 """axnb: a recovery notebook kit for people who operate Agent Executor (AX).
 
-from axnb import Case, load, triage
+from axnb import Case, load, load_state, state_map, triage
 
 case = Case()
 load(case, ["log.sqlite"])
 print(triage(case).verdict)
 case.frame("select * from tool_calls where outcome = 'unknown'")
+
+load_state(case, ["s3://bucket/prefix"], ["actors.json"], verify=True)
+state_map(case).snapshots
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from axnb.case.case import Case
     from axnb.errors import AxnbError, SourceError, UsageError
-    from axnb.loading import load
+    from axnb.loading import load, load_state
+    from axnb.mapping import StateMap, state_map
     from axnb.triaging import Question, Triage, triage
 
 __all__ = [
@@ -25,9 +29,12 @@ __all__ = [
     "Case",
     "Question",
     "SourceError",
+    "StateMap",
     "Triage",
     "UsageError",
     "load",
+    "load_state",
+    "state_map",
     "triage",
 ]
 
@@ -36,9 +43,12 @@ _HOMES = {
     "Case": "axnb.case.case",
     "Question": "axnb.triaging",
     "SourceError": "axnb.errors",
+    "StateMap": "axnb.mapping",
     "Triage": "axnb.triaging",
     "UsageError": "axnb.errors",
     "load": "axnb.loading",
+    "load_state": "axnb.loading",
+    "state_map": "axnb.mapping",
     "triage": "axnb.triaging",
 }
 
