@@ -827,3 +827,13 @@ last_rows as (
     group by source, conversation
 )
 select source, "row" from cut_off join last_rows using (source, conversation, "row");
+
+-- Secrets of a log's rows, one row a secret, a conversation and a kind of place, with the first of them.
+create or replace view log_secrets as
+select s.source, s.conversation_id, s.place, s.digest, count(*) as places, min(s.kind) as kind,
+    arg_min((s.step, s.at_offset, coalesce(e.digest, r.digest)), (s."row", s.at_offset)) as first
+from secrets s
+left join event_rows e on e.source = s.source and e."row" = s."row"
+left join rejects r on r.source = s.source and r."row" = s."row"
+where s.place in ('harness-config', 'payload') and not s.is_partial
+group by s.source, s.conversation_id, s.place, s.digest;

@@ -6,21 +6,6 @@
 -- A secret is in a payload: somebody pasted it, a tool returned it, or a provider's error told it. It
 -- is in the log for good: AX deletes no row, and each backup and each export has it, too. It was also
 -- sent to the model. Rotate it. The same digest elsewhere is the same secret.
-with
-placed as (
-    select s.source, s.conversation_id, s.step, s."row", s.kind, s.digest, s.at_offset,
-        coalesce(e.digest, r.digest) as row_digest
-    from secrets s
-    left join event_rows e on e.source = s.source and e."row" = s."row"
-    left join rejects r on r.source = s.source and r."row" = s."row"
-    where s.place = 'payload' and not s.is_partial
-),
-counted as (
-    select source, conversation_id, digest, count(*) as places, min(kind) as kind,
-        arg_min((step, at_offset, row_digest), ("row", at_offset)) as first
-    from placed
-    group by source, conversation_id, digest
-)
 select
     source,
     conversation_id,
@@ -28,4 +13,5 @@ select
     format('a secret ({}) is in a payload, at {} {}, first at offset {} of the row (digest {}).',
         kind, places, case when places = 1 then 'place' else 'places' end, first[2], left(digest, 12)) as sentence,
     [witness_row(first[1], first[3])] as witness
-from counted
+from log_secrets
+where place = 'payload'
