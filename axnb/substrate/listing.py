@@ -113,15 +113,19 @@ def _place_of(folder: str) -> tuple[Place | None, str]:
     """The place that objects of a folder belong to, and what stands before their file's name.
 
     `…/actors/U/snapshots/N/fs` could be read as B3 too (atespace N, name `fs`): a folder below a
-    B4 snapshot, and `fs` below any, is the snapshot's.
+    B4 snapshot, and `fs` below any, is the snapshot's; but for one that is named after a time, as
+    snapshots up to B2 are and folders of a snapshot never.
     """
+    # A prefix takes one slash at its end; the folder of a key has none to spare.
+    own = None if folder.endswith("/") else parse_prefix(folder)
+    if own is not None and own.layout in ("B0|B1", "B2"):
+        return own, ""
     parent, _, last = folder.rpartition("/")
     if parent and last:
         outer = parse_prefix(parent)
         if outer is not None and (last == _INNER or outer.layout == "B4|B5"):
             return outer, f"{last}/"
-    # A prefix takes one slash at its end; the folder of a key has none to spare.
-    return (None if folder.endswith("/") else parse_prefix(folder)), ""
+    return own, ""
 
 
 def _is_substrates(name: str) -> bool:

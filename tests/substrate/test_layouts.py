@@ -342,3 +342,11 @@ def test_a_hundred_thousand_keys() -> None:
     listing = group(iter(keys))
     assert time.process_time() - start < 1
     assert len(listing.snapshots) == 25_000
+
+
+def test_a_snapshot_named_after_a_time_is_no_folder_of_a_tag() -> None:
+    """Its location ends like a tag's: of what lies below, the name tells."""
+    name = "2026-06-10T10:00:00+02:00-AAAAAAAAAAAAAAAAAAAAAAAAAB"
+    prefix = f"atespaces/snapshots/tags/conv-0001/{name}"
+    found = group([f"{prefix}/pages.img.zstd"]).snapshots
+    assert [(key, snapshot.place.layout) for key, snapshot in found.items()] == [(prefix, "B0|B1")]
