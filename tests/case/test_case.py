@@ -258,11 +258,11 @@ axnb.cli.main(sys.argv[2:])
 _KILLED_BEFORE_COMMIT = """
 import os, signal, sys
 import axnb.cli, axnb.loading
-keep = axnb.loading._find
-def killed(session, source):
-    keep(session, source)
+keep = axnb.loading.keep_findings
+def killed(session):
+    keep(session)
     os.kill(os.getpid(), signal.SIGKILL)
-axnb.loading._find = killed
+axnb.loading.keep_findings = killed
 axnb.cli.main(sys.argv[1:])
 """
 

@@ -147,7 +147,9 @@ def test_an_error_that_no_other_sentence_tells_is_named(pair: pairs.Pair) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("check", checks(), ids=lambda check: check.id)
+@pytest.mark.parametrize(
+    "check", [check for check in checks() if check.id in PAIRS], ids=lambda check: check.id
+)
 def test_no_verdict_but_ok_says_that_all_is_well(check: Check) -> None:
     for pair in PAIRS[check.id]:
         answer = pairs.look(pair.wounded, pair.ask_wounded_as).triage
