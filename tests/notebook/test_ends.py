@@ -142,7 +142,11 @@ def test_a_run_that_is_stopped(
         process.send_signal(number)
         # A second one does not break the clean-up of the first.
         process.send_signal(number)
-        said, told = process.communicate(timeout=30)
+        try:
+            said, told = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
     assert process.returncode == 4
     assert said == ""
     assert told.splitlines()[1:] == ["", "axnb: stopped; nothing was changed."]
