@@ -164,6 +164,21 @@ left join snapshot_owners o using (source, snapshot)
 left join snapshot_templates t using (source, snapshot)
 left join snapshot_times k using (source, snapshot);
 
+-- The current files of a snapshot, with those that are damaged and those that may not be what was written.
+create or replace view snapshot_files as
+select source, snapshot,
+    list(file order by file) as present,
+    list(file order by file) filter (state = 'damaged' or size = 0) as damaged,
+    list(file order by file) filter (list_has_any(remarks, ['ends-in-a-hole', 'odd-content'])) as suspect
+from snapshot_objects where "role" = 'file' and is_latest and not is_delete_marker
+group by all;
+
+-- The runtime files that its manifest pins.
+create or replace view snapshot_runtimes as
+select source, snapshot,
+    list(struct_pack(name := name, url := url, sha256 := sha256, arch := arch) order by name) as assets
+from snapshot_assets group by all;
+
 -- The map: a conversation, its actor, its snapshots, their template, image and runtime, with how each
 -- link is known (record, manifest, key, name or none). `axnb map` also says what can be restored.
 create or replace view state_map as

@@ -16,4 +16,4 @@ select
     null as object,
     null as actor
 from sources s
-where s.kind = 'bucket' and len(list_filter(s.incomplete, lambda t: contains(t, 'unstable listing'))) > 0
+where s.kind = 'bucket' and s.source not in (select source from stable_buckets)

@@ -18,7 +18,7 @@ placed as (
 ),
 counted as (
     select source, held_by, digest, any_value(snapshot) as snapshot, count(*) as places,
-        count(distinct kind) as kinds, min(kind) as kind,
+        min(kind) as kind,
         arg_min(place, (place, object, place_offset)) as place,
         nullif(arg_min(object, (place, object, place_offset)), '') as object,
         arg_min(place_offset, (place, object, place_offset)) as place_offset

@@ -45,7 +45,6 @@ class Seen:
     manifest: Manifest | None = None
     #: A short class, where it is there and cannot be read.
     manifest_reason: str | None = None
-    manifest_sha256: str | None = None
     encodings: Encodings | None = None
     #: Were all of its objects read to their end?
     verified: bool = False

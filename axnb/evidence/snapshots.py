@@ -139,7 +139,6 @@ class Reading:
                 self.unreadable(found.key, str(found.problem))
                 seen.manifest_reason = "unreadable"
                 continue
-            seen.manifest_sha256 = found.sha256
             try:
                 seen.manifest = parse(found.data)
             except ManifestError as err:

@@ -143,12 +143,11 @@ def _doubts(
         gone = [s for s in snapshots if s.row["owner_presence"] in ("absent", "reused")]
         if not all(s.row["tags_are_known"] for s in gone):
             yield "no whole list of tags was given: one may hold what an actor left behind."
-    unknown = sum(_matters(s) and s.restorable == "unknown" for s in snapshots)
+    unknown = [s for s in snapshots if _matters(s) and s.restorable == "unknown"]
     if unknown:
-        first = next(s for s in snapshots if _matters(s) and s.restorable == "unknown")
         yield (
-            f"whether {count(unknown, 'snapshot')} can be restored is not known, the first because "
-            f"{first.judged.decision.because}."
+            f"whether {count(len(unknown), 'snapshot')} can be restored is not known, the first "
+            f"because {unknown[0].judged.decision.because}."
         )
 
 

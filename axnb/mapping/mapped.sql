@@ -56,7 +56,7 @@ base as (
         l.manifest = 'missing' and not (l.generation = 'B0' or (l.generation like 'B0|%' and coalesce($writer, '') = 'B0')) as is_torn,
         b.prefix is not null as is_being_written,
         coalesce(f.present, []) as present,
-        coalesce(f.broken, []) as broken
+        coalesce(f.damaged, []) as broken
     from linked l
     join judged j using (source, snapshot)
     left join (
@@ -65,13 +65,7 @@ base as (
         join being_written w on w.snapshot is not distinct from n.snapshot and w.name is not distinct from n.snapshot_name
         where n.prefix is not null and n."role" = 'in-progress'
     ) b on b.bucket_source = l.source and b.prefix = l.snapshot
-    left join (
-        select source, snapshot,
-            list(file order by file) as present,
-            list(file order by file) filter (state = 'damaged' or size = 0) as broken
-        from snapshot_objects where "role" = 'file' and is_latest and not is_delete_marker
-        group by all
-    ) f using (source, snapshot)
+    left join snapshot_files f using (source, snapshot)
 ),
 completed as (
     select *,

@@ -6,16 +6,11 @@ left join (
     -- By the uid that was recorded, else by the name alone.
     select m.source, m.snapshot,
         list(struct_pack(container := c.container, image := c.image, digest := c.digest)
-            order by c.container) as images,
-        bool_and(c.uid is not distinct from m.template_uid) as by_uid
+            order by c.container) as images
     from mapped m
     join template_containers c on c.space || '/' || c.template = m.template
         and (m.template_uid is null or c.uid is null or c.uid = m.template_uid)
     group by all
 ) i using (source, snapshot)
-left join (
-    select source, snapshot,
-        list(struct_pack(name := name, url := url, sha256 := sha256, arch := arch) order by name) as assets
-    from snapshot_assets group by all
-) a using (source, snapshot)
+left join snapshot_runtimes a using (source, snapshot)
 order by m.source, m.snapshot;
