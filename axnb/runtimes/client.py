@@ -60,9 +60,9 @@ class Client:
         if harness and self._generation.owner_key:
             fields[self._generation.owner_key] = harness
         channel = grpc.insecure_channel(self._address, options=[("grpc.enable_retries", 0)])
-        stream = channel.unary_stream(
-            method.path, method.serialize_request, method.parse_response
-        )(wire.request(self._generation, conversation_id, **fields), timeout=seconds)
+        stream = channel.unary_stream(method.path, method.serialize_request, method.parse_response)(
+            wire.request(self._generation, conversation_id, **fields), timeout=seconds
+        )
         return Request(text, channel, stream, self._generation)
 
 

@@ -16,7 +16,6 @@ from axnb.ax.versions import Generation
 from axnb.runtimes import Output
 
 
-
 def user_text(text: str) -> Part:
     """A user's input."""
     return Part("text", "user", value=text)
