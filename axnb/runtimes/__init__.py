@@ -40,6 +40,9 @@ POINTS: Mapping[int, str] = {
     8: "the runtime is upgraded with an incomplete conversation, then rolled back",
 }
 
+#: No point of the matrix: the client cancels after the tool has committed.
+CANCELLED = 0
+
 Policy = Literal["ax", "requeue", "read-before-retry"]
 
 #: How a runtime goes on with a turn that has no end.
@@ -126,6 +129,8 @@ class Interruption:
     failpoint: str = ""
     #: Rows of the conversation in the log right after: step -> sha256 of the payload's text.
     rows: Mapping[int, str] = field(default_factory=dict)
+    #: Requests that the tool had got by then; None where nobody can tell.
+    requests: int | None = None
 
 
 @dataclass(frozen=True)
