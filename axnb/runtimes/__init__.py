@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any, Literal, Protocol
 
 from axnb.errors import AxnbError
@@ -131,6 +132,8 @@ class Interruption:
     rows: Mapping[int, str] = field(default_factory=dict)
     #: Requests that the tool had got by then; None where nobody can tell.
     requests: int | None = None
+    #: Requests to the tool that may have been cut on their way.
+    cut_requests: int = 0
 
 
 @dataclass(frozen=True)
@@ -225,8 +228,14 @@ class Runtime(Protocol):
     def program(self) -> Program:
         """What is interrupted. Raises NotRunError where there is none."""
 
-    def open(self, point: int, task: Task, policy: Policy, scratch: Path) -> Rehearsal:
-        """A rehearsal of one point; raises NotRunError where this runtime has none of it."""
+    def open(
+        self, point: int, task: Task, policy: Policy, scratch: Path, chance: Random | None = None
+    ) -> Rehearsal:
+        """A rehearsal of one point, or of CANCELLED; raises NotRunError where there is none of it.
+
+        By `chance` the place and the moment of the interruption are drawn among those that fit the
+        point; without it they are the usual ones.
+        """
 
     def close(self) -> None:
         """End what all rehearsals share."""
