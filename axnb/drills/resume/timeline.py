@@ -27,36 +27,31 @@ def timeline(seen: Seen) -> list[dict[str, Any]]:
     """`{who, what, step, mark}` for each event; the interruption has the mark `kill`."""
     before = [row for row in seen.log.rows if row.step in seen.interruption.rows]
     after = [row for row in seen.log.rows if row.step not in seen.interruption.rows]
-    first, task = _first_turn(before)
+    first, task = _split(before)
+    resumed, later = _split(after) if seen.resumed.error is None else ([], after)
     requests = len(seen.observation.requests or ())
     early = min(seen.interruption.requests or 0, requests)
+    # Where the client leaves, the actor goes on and asks the tool afterwards.
+    cut = [_event(_victim(seen), seen.interruption.sentence, "kill")]
+    done = [_event("tool", "does the operation", "effect") for _ in range(early)]
     return [
         _event("client", "asks for an ordinary turn", "input"),
         *map(_row, first),
         _event("client", "asks for the task", "input"),
         *map(_row, task),
-        *(_event("tool", "does the operation", "effect") for _ in range(early)),
-        _event(_victim(seen), seen.interruption.sentence, "kill"),
+        *(cut + done if seen.interruption.victims == ("client",) else done + cut),
         *(_event("watchdog", "raises an alert", "alert") for _ in seen.observation.alerts or ()),
         *_asked(seen.resumed, "resumes with an empty request"),
-        *_late(seen, requests - early),
+        *(_event("tool", "does the operation", "effect") for _ in range(requests - early)),
+        *map(_row, resumed),
         *_asked(seen.next, "asks for the next turn"),
-        *(_row(row) for row in after if row.mark != "tool_result" or not _late_result(seen)),
+        *map(_row, later),
         *_reversed(seen),
     ]
 
 
-def _late_result(seen: Seen) -> bool:
-    return False
-
-
-def _late(seen: Seen, number: int) -> Iterator[dict[str, Any]]:
-    for _ in range(number):
-        yield _event("tool", "does the operation", "effect")
-
-
-def _first_turn(rows: Sequence[LoggedRow]) -> tuple[list[LoggedRow], list[LoggedRow]]:
-    """The rows of the ordinary turn, and those after its end."""
+def _split(rows: Sequence[LoggedRow]) -> tuple[list[LoggedRow], list[LoggedRow]]:
+    """Rows up to the first end of a turn, and those after it."""
     end = next((n for n, row in enumerate(rows, 1) if row.mark == "end"), len(rows))
     return list(rows[:end]), list(rows[end:])
 
