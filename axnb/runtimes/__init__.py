@@ -144,7 +144,7 @@ class Snapshot:
     key: str
     #: sha256 of its manifest's text.
     digest: str
-    #: What the actor's state in it says: `{"turns": 1, "outputs": 1, "chain": "…"}`.
+    #: What the actor's state in it says, such as `{"turns": 1}`; empty where nobody can read it.
     state: Mapping[str, Any]
 
 
@@ -173,6 +173,8 @@ class Observation:
     taken: Snapshot | None = None
     #: The one from which the actor was restored; None where it was not.
     restored: Snapshot | None = None
+    #: The newest that can be restored now; None where there is none, or nobody can read it.
+    newest: Snapshot | None = None
     #: What the actor says of its own state now.
     actor: Mapping[str, Any] | None = None
 

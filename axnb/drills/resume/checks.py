@@ -7,7 +7,7 @@ broken in one place turns one step red.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,11 +119,15 @@ def check_snapshot(seen: Seen) -> Check:
         return Check(expected, "this runtime has no bucket", "not-run")
     if seen.torn:
         return Check(expected, "; ".join(seen.torn), "failed")
-    if seen.newest is None:
+    newest = observation.newest
+    if newest is None:
         return Check(expected, "the bucket has no whole snapshot of the conversation", "failed")
-    evidence = [_object(seen.newest["key"], seen.newest["digest"])]
+    evidence = [_object(newest.key, newest.digest)]
+    if "turns" not in newest.state:
+        told = "the newest snapshot is whole; what it holds of the conversation nobody can read"
+        return Check(expected, told, "inconclusive", tuple(evidence))
     wrong = []
-    held, completed = int(seen.newest["state"].get("turns", 0)), seen.log.completed
+    held, completed = int(newest.state["turns"]), seen.log.completed
     if held != completed:
         which = "ahead of" if held > completed else "behind"
         wrong.append(f"it is {which} the log: {held} and {completed} turns completed")
@@ -140,9 +144,7 @@ def check_snapshot(seen: Seen) -> Check:
         return Check(expected, "; ".join(wrong), "failed", tuple(evidence))
     observed = f"it holds {count(held, 'turn')}, as the log does"
     if seen.point == 7:
-        observed += "; the actor was restored from it" * (
-            observation.restored is not None and observation.restored.key == seen.newest["key"]
-        )
+        observed += "; the actor was restored from the snapshot of its eviction"
     return Check(expected, observed, "ok", tuple(evidence))
 
 
@@ -156,7 +158,7 @@ def check_effect(seen: Seen) -> Check:
     effects = seen.observation.effects
     if effects is None:
         return Check(expected, "the tool system cannot be read", "inconclusive")
-    evidence = (*map(_ledger, effects), *(_row(row.step, row.digest) for row, _ in seen.results))
+    evidence = (*evidence_of_effects(effects), *(_row(row.step, row.digest) for row, _ in seen.results))
     if not effects:
         if retry == "barrier" and seen.asks and not seen.results:
             shown = tuple(_row(row.step, row.digest) for row, _ in seen.asks)
@@ -294,6 +296,11 @@ def _object(key: str, digest: str) -> Evidence:
 def _ledger(effect: Mapping[str, Any]) -> Evidence:
     names = ("entry", "operation_id", "status", "reservation")
     return {"kind": "ledger", **{name: effect[name] for name in names if name in effect}}
+
+
+def evidence_of_effects(effects: Iterable[Mapping[str, Any]]) -> tuple[Evidence, ...]:
+    """Entries of the tool's ledger as evidence."""
+    return tuple(map(_ledger, effects))
 
 
 def _request(request: Mapping[str, Any]) -> Evidence:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Any
 
-from axnb.case.case import Case, ask
+from axnb.case.case import Case
 from axnb.drills.resume.seen import Seen, read_log
-from axnb.errors import AxnbError, SourceError
+from axnb.errors import AxnbError
 from axnb.loading import load_state
+from axnb.mapping import state_map
 from axnb.runtimes import (
     Answer,
     Interruption,
@@ -22,11 +19,9 @@ from axnb.runtimes import (
     Observation,
     Policy,
     Rehearsal,
-    Reversal,
     Runtime,
     Task,
 )
-from axnb.runtimes.snapshots import newest, state_of
 from axnb.settings import Settings
 
 
@@ -111,4 +106,17 @@ def _seen(
     )
     if observation.bucket is None:
         return seen
-    return replace(seen, newest=None)
+    return replace(seen, torn=tuple(_torn(observation.bucket, settings)))
+
+
+def _torn(bucket: str, settings: Settings) -> Iterator[str]:
+    """What is wrong with the snapshots of a bucket, as `axnb map --verify` finds it."""
+    case = Case(None, settings)
+    try:
+        found = load_state(case, [bucket], verify=True)
+        yield from found.skipped
+        for finding in state_map(case, found.skipped).findings:
+            if finding.severity == "error" and finding.snapshot is not None:
+                yield f"{finding.id} {finding.name}: {finding.snapshot}"
+    finally:
+        case.close()

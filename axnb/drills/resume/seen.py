@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -95,8 +95,6 @@ class Seen:
     reversal: Reversal | None
     #: Why the effects could not be undone; empty where they were.
     not_reversed: str = ""
-    #: The newest whole snapshot of the conversation: its key, manifest's digest and state.
-    newest: Mapping[str, Any] | None = None
     #: What is wrong with snapshots of the bucket, a sentence each.
     torn: tuple[str, ...] = ()
 
