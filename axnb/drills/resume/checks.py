@@ -158,7 +158,10 @@ def check_effect(seen: Seen) -> Check:
     effects = seen.observation.effects
     if effects is None:
         return Check(expected, "the tool system cannot be read", "inconclusive")
-    evidence = (*evidence_of_effects(effects), *(_row(row.step, row.digest) for row, _ in seen.results))
+    evidence = (
+        *evidence_of_effects(effects),
+        *(_row(row.step, row.digest) for row, _ in seen.results),
+    )
     if not effects:
         if retry == "barrier" and seen.asks and not seen.results:
             shown = tuple(_row(row.step, row.digest) for row, _ in seen.asks)

@@ -89,9 +89,7 @@ def _seen(
     observation: Observation,
     settings: Settings,
 ) -> Seen:
-    log = read_log(
-        observation.log, job.task.conversation_id, observation.generation, settings
-    )
+    log = read_log(observation.log, job.task.conversation_id, observation.generation, settings)
     seen = Seen(
         point=job.point,
         policy=job.policy,
