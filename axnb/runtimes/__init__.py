@@ -22,7 +22,7 @@ A rehearsal never judges: what it returns was observed. A step that a runtime ca
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, Literal, Protocol
@@ -128,8 +128,9 @@ class Interruption:
     victims: tuple[str, ...]
     #: The named place in the code; empty where there is none.
     failpoint: str = ""
-    #: Rows of the conversation in the log right after: step -> sha256 of the payload's text.
-    rows: Mapping[int, str] = field(default_factory=dict)
+    #: The log as it is right after, as `axnb load` takes it, and the generation that wrote it.
+    log: str = ""
+    generation: str = ""
     #: Requests that the tool had got by then; None where nobody can tell.
     requests: int | None = None
     #: Requests to the tool that may have been cut on their way.

@@ -80,7 +80,7 @@ def check_log(seen: Seen) -> Check:
         observed = "; ".join(sentence for sentence, _ in wrong)
         shown = tuple(entry for _, entries in wrong for entry in entries)
         return Check(expected, observed, "failed", shown or evidence)
-    before = len(seen.interruption.rows)
+    before = len(seen.before.rows)
     return Check(expected, f"{told}; {count(before, 'row')} of before unchanged", "ok", evidence)
 
 
@@ -88,11 +88,13 @@ def _changed(seen: Seen) -> list[tuple[str, tuple[Evidence, ...]]]:
     """Rows of before the interruption that are gone or another."""
     now = {row.step: row.digest for row in seen.log.rows}
     found: list[tuple[str, tuple[Evidence, ...]]] = []
-    for step, digest in seen.interruption.rows.items():
-        if step not in now:
-            found.append((f"step {step} was there and is gone", (_row(step, digest),)))
-        elif now[step] != digest:
-            found.append((f"step {step} was changed", (_row(step, digest), _row(step, now[step]))))
+    for row in seen.before.rows:
+        was = _row(row.step, row.digest)
+        if row.step not in now:
+            found.append((f"step {row.step} was there and is gone", (was,)))
+        elif now[row.step] != row.digest:
+            evidence = (was, _row(row.step, now[row.step]))
+            found.append((f"step {row.step} was changed", evidence))
     return found
 
 

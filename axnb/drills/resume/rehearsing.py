@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from axnb.case.case import Case
-from axnb.drills.resume.seen import Seen, read_log
+from axnb.drills.resume.seen import Log, Seen, read_log
 from axnb.errors import AxnbError
 from axnb.loading import load_state
 from axnb.mapping import state_map
@@ -71,9 +71,10 @@ def rehearse(runtime: Runtime, job: Job, scratch: Path, settings: Settings) -> R
 def _through(rehearsal: Rehearsal, job: Job, settings: Settings) -> Seen:
     first = rehearsal.prepare()
     interruption = rehearsal.interrupt()
+    before = _read(interruption.log, interruption.generation, job, settings)
     resumed, following = rehearsal.resume()
     observation = rehearsal.observe()
-    seen = _seen(job, first, interruption, (resumed, following), observation, settings)
+    seen = _seen(job, first, interruption, before, (resumed, following), observation, settings)
     # What the drill caused, it undoes; only then is the tool read for the last time.
     try:
         return replace(seen, reversal=rehearsal.reverse())
@@ -85,17 +86,19 @@ def _seen(
     job: Job,
     first: Answer,
     interruption: Interruption,
+    before: Log,
     answers: tuple[Answer, Answer],
     observation: Observation,
     settings: Settings,
 ) -> Seen:
-    log = read_log(observation.log, job.task.conversation_id, observation.generation, settings)
+    log = _read(observation.log, observation.generation, job, settings)
     seen = Seen(
         point=job.point,
         policy=job.policy,
         task=job.task,
         first=first,
         interruption=interruption,
+        before=before,
         resumed=answers[0],
         next=answers[1],
         observation=observation,
@@ -105,6 +108,10 @@ def _seen(
     if observation.bucket is None:
         return seen
     return replace(seen, torn=tuple(_torn(observation.bucket, settings)))
+
+
+def _read(log: str, generation: str, job: Job, settings: Settings) -> Log:
+    return read_log(log, job.task.conversation_id, generation, settings)
 
 
 def _torn(bucket: str, settings: Settings) -> Iterator[str]:

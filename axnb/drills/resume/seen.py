@@ -68,6 +68,11 @@ class Log:
     rejected: int
 
     @property
+    def last_step(self) -> int:
+        """The highest number; 0 of a conversation without a row."""
+        return max((row.step for row in self.rows), default=0)
+
+    @property
     def completed(self) -> int:
         """Turns that have an end."""
         return sum(
@@ -88,6 +93,8 @@ class Seen:
     task: Task
     first: Answer
     interruption: Interruption
+    #: The log right after the interruption, and at the end.
+    before: Log
     resumed: Answer
     next: Answer
     observation: Observation
