@@ -177,6 +177,7 @@ def die():
 
 
 def own(number, after):
+    os.setsid()
     scratch = top / str(number)
     if after is not None:
         threading.Timer(after, die).start()
@@ -196,15 +197,28 @@ for number in range(count):
     if pid == 0:
         own(number, after)
     assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+    print(pid)
 """
 
 
+def in_sessions(numbers: set[str]) -> list[str]:
+    """Processes of these sessions: anchors have no command line of their own to know them by."""
+    command = ["ps", "-ww", "-eo", "sid=,stat=,args="]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    words = [line.split(maxsplit=2) for line in listed]
+    return [line[2] for line in words if line[0] in numbers and not line[1].startswith("Z")]
+
+
 def _kill_owners(top: Path, marker: str, count: int, seed: int) -> None:
-    arguments = [str(top), marker, str(count), str(seed)]
+    folder = top / marker
+    folder.mkdir(exist_ok=True)
+    arguments = [str(folder), marker, str(count), str(seed)]
     owners = subprocess.run([sys.executable, "-c", OWNERS, *arguments], capture_output=True)
     assert owners.returncode == 0, owners.stderr
-    assert comes(lambda: marked(marker) == [])
-    assert comes(lambda: list(top.iterdir()) == [])
+    sessions = set(owners.stdout.decode().split())
+    assert len(sessions) == count
+    assert comes(lambda: marked(marker) == [] and in_sessions(sessions) == [])
+    assert list(folder.iterdir()) == []
 
 
 def test_a_killed_owner_leaves_nothing(tmp_path: Path, marker: str) -> None:
