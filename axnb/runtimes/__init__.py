@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any, Literal, Protocol
 
 from axnb.errors import AxnbError
@@ -39,6 +40,9 @@ POINTS: Mapping[int, str] = {
     7: "the actor is evicted, then restored from its snapshot",
     8: "the runtime is upgraded with an incomplete conversation, then rolled back",
 }
+
+#: No point of the matrix: the client cancels after the tool has committed.
+CANCELLED = 0
 
 Policy = Literal["ax", "requeue", "read-before-retry"]
 
@@ -126,6 +130,10 @@ class Interruption:
     failpoint: str = ""
     #: Rows of the conversation in the log right after: step -> sha256 of the payload's text.
     rows: Mapping[int, str] = field(default_factory=dict)
+    #: Requests that the tool had got by then; None where nobody can tell.
+    requests: int | None = None
+    #: Requests to the tool that may have been cut on their way.
+    cut_requests: int = 0
 
 
 @dataclass(frozen=True)
@@ -136,7 +144,7 @@ class Snapshot:
     key: str
     #: sha256 of its manifest's text.
     digest: str
-    #: What the actor's state in it says: `{"turns": 1, "outputs": 1, "chain": "…"}`.
+    #: What the actor's state in it says, such as `{"turns": 1}`; empty where nobody can read it.
     state: Mapping[str, Any]
 
 
@@ -165,6 +173,8 @@ class Observation:
     taken: Snapshot | None = None
     #: The one from which the actor was restored; None where it was not.
     restored: Snapshot | None = None
+    #: The newest that can be restored now; None where there is none, or nobody can read it.
+    newest: Snapshot | None = None
     #: What the actor says of its own state now.
     actor: Mapping[str, Any] | None = None
 
@@ -220,8 +230,14 @@ class Runtime(Protocol):
     def program(self) -> Program:
         """What is interrupted. Raises NotRunError where there is none."""
 
-    def open(self, point: int, task: Task, policy: Policy, scratch: Path) -> Rehearsal:
-        """A rehearsal of one point; raises NotRunError where this runtime has none of it."""
+    def open(
+        self, point: int, task: Task, policy: Policy, scratch: Path, chance: Random | None = None
+    ) -> Rehearsal:
+        """A rehearsal of one point, or of CANCELLED; raises NotRunError where there is none of it.
+
+        By `chance` the place and the moment of the interruption are drawn among those that fit the
+        point; without it they are the usual ones.
+        """
 
     def close(self) -> None:
         """End what all rehearsals share."""
