@@ -16,8 +16,8 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from axnb.ax import protojson, wire
-from axnb.ax.json_text import Members, Number, dump
+from axnb.ax import protojson, schemas, wire
+from axnb.ax.json_text import Members, Number, PayloadError, dump
 from axnb.ax.versions import Generation
 from axnb.runtimes import Policy
 from axnb.runtimes.embedded import history, payload
@@ -153,24 +153,22 @@ class Controller:
 
     def _config(self, request: Any) -> Any:
         """A configuration as a row holds it; one that is no JSON object is only warned of."""
-        from google.protobuf import json_format
-
-        raw: bytes = getattr(request, self._generation.config_key or "")
+        key = self._generation.config_key or ""
+        raw: bytes = getattr(request, key)
         if not raw:
             return None
-        event: Any = wire.message(self._generation, self._generation.event)()
-        struct = getattr(event, self._generation.config_key or "")
         try:
-            protojson.parse(raw.decode())
-            json_format.Parse(raw, struct)
-        except (ValueError, json_format.ParseError):
+            config = protojson.parse(raw.decode())
+            protojson.decode(Members([(key, config)]), schemas.event(self._generation))
+            return payload.struct(config)
+        except ValueError as err:
+            reason = str(err) if isinstance(err, PayloadError) else "invalid UTF-8"
             self._console.warn(
                 "Failed to parse harness config for logging",
                 conversation_id=request.conversation_id,
-                error="proto: syntax error",
+                error=f"proto: {reason}",
             )
             return None
-        return payload.tree(struct)
 
     def append(self, conversation_id: str, told: Members, state: str, kind: str) -> int:
         """Append a row that says `told`; returns its number. Raises LogError."""

@@ -30,7 +30,11 @@ SUSPEND = "/axnb.Actor/Suspend"
 _SUSPEND_SECONDS = 10
 
 #: Every turn dials anew, so a harness that is back is found at once.
-_OPTIONS = (("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0))
+_OPTIONS = (
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.enable_retries", 0),
+)
 
 
 class Harness:

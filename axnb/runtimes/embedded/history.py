@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -77,9 +78,6 @@ def message(row: LoggedRow, generation: Generation) -> Any:
     from google.protobuf import json_format
 
     event: Message = wire.message(generation, generation.event)()
-    return json_format.Parse(
-        row.payload,
-        event,
-        ignore_unknown_fields=True,
-        descriptor_pool=schemas.pool(generation.schema),
-    )
+    # A whole number as a double, so that -0 stays what it is.
+    told = json.loads(row.payload, parse_int=float)
+    return json_format.ParseDict(told, event, ignore_unknown_fields=True)

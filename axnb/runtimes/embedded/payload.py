@@ -47,12 +47,29 @@ def text(message: Message) -> str:
     return dump(tree(message))
 
 
-def _declared(pair: tuple[FieldDescriptor, Any]) -> tuple[bool, int]:
+def struct(members: Members) -> Members:
+    """A JSON object as google.protobuf.Struct gives it back: keys sorted, numbers as doubles."""
+    return Members((key, _free(value)) for key, value in sorted(members, key=_by_key))
+
+
+def _by_key(member: tuple[str, Any]) -> bytes:
+    return member[0].encode()
+
+
+def _free(value: Any) -> Any:
+    if isinstance(value, Members):
+        return struct(value)
+    if isinstance(value, list):
+        return [_free(inner) for inner in value]
+    return _double(None, float(value)) if isinstance(value, Number) else value
+
+
+def _declared(pair: tuple[Any, Any]) -> tuple[bool, int]:
     field = pair[0]
     return field.full_name not in _FIRST, field.index
 
 
-def _single(field: FieldDescriptor, value: Any) -> Any:
+def _single(field: Any, value: Any) -> Any:
     if field.type == FieldDescriptor.TYPE_MESSAGE:
         return tree(value)
     write = _WRITERS.get(field.type)
@@ -66,7 +83,7 @@ def _enum(field: Any, value: int) -> Any:
     return named.name if named else Number(value)
 
 
-def _double(_: FieldDescriptor, value: float) -> Any:
+def _double(_: Any, value: float) -> Any:
     """As Go does: no `.0`, and an exponent for very small and very large numbers only."""
     if math.isnan(value):
         return "NaN"
