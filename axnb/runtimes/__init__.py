@@ -22,8 +22,9 @@ A rehearsal never judges: what it returns was observed. A step that a runtime ca
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any, Literal, Protocol
 
 from axnb.errors import AxnbError
@@ -127,10 +128,13 @@ class Interruption:
     victims: tuple[str, ...]
     #: The named place in the code; empty where there is none.
     failpoint: str = ""
-    #: Rows of the conversation in the log right after: step -> sha256 of the payload's text.
-    rows: Mapping[int, str] = field(default_factory=dict)
+    #: The log as it is right after, as `axnb load` takes it, and the generation that wrote it.
+    log: str = ""
+    generation: str = ""
     #: Requests that the tool had got by then; None where nobody can tell.
     requests: int | None = None
+    #: Requests to the tool that may have been cut on their way.
+    cut_requests: int = 0
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,7 @@ class Snapshot:
     key: str
     #: sha256 of its manifest's text.
     digest: str
-    #: What the actor's state in it says: `{"turns": 1, "outputs": 1, "chain": "…"}`.
+    #: What the actor's state in it says, such as `{"turns": 1}`; empty where nobody can read it.
     state: Mapping[str, Any]
 
 
@@ -170,6 +174,8 @@ class Observation:
     taken: Snapshot | None = None
     #: The one from which the actor was restored; None where it was not.
     restored: Snapshot | None = None
+    #: The newest that can be restored now; None where there is none, or nobody can read it.
+    newest: Snapshot | None = None
     #: What the actor says of its own state now.
     actor: Mapping[str, Any] | None = None
 
@@ -225,8 +231,14 @@ class Runtime(Protocol):
     def program(self) -> Program:
         """What is interrupted. Raises NotRunError where there is none."""
 
-    def open(self, point: int, task: Task, policy: Policy, scratch: Path) -> Rehearsal:
-        """A rehearsal of one point; raises NotRunError where this runtime has none of it."""
+    def open(
+        self, point: int, task: Task, policy: Policy, scratch: Path, chance: Random | None = None
+    ) -> Rehearsal:
+        """A rehearsal of one point, or of CANCELLED; raises NotRunError where there is none of it.
+
+        By `chance` the place and the moment of the interruption are drawn among those that fit the
+        point; without it they are the usual ones.
+        """
 
     def close(self) -> None:
         """End what all rehearsals share."""

@@ -36,11 +36,16 @@ class Client:
         text: str = "",
         *,
         harness: str = "",
+        config: bytes = b"",
         seconds: float = REQUEST_SECONDS,
         on_output: Callable[[Output], None] = lambda _: None,
     ) -> Answer:
-        """Send one request and read its stream to the end; without text it is an empty one."""
-        return self.open(conversation_id, text, harness=harness, seconds=seconds).read(on_output)
+        """Send one request and read its stream to the end; without text it is an empty one.
+
+        `config` is the harness's configuration for the turn, an object as JSON text.
+        """
+        request = self.open(conversation_id, text, harness=harness, config=config, seconds=seconds)
+        return request.read(on_output)
 
     def open(
         self,
@@ -48,6 +53,7 @@ class Client:
         text: str = "",
         *,
         harness: str = "",
+        config: bytes = b"",
         seconds: float = REQUEST_SECONDS,
     ) -> Request:
         """Send one request; its stream is read, or left, later."""
@@ -59,6 +65,8 @@ class Client:
             fields["inputs"] = content.encode([content.user_text(text)], self._generation)
         if harness and self._generation.owner_key:
             fields[self._generation.owner_key] = harness
+        if config and self._generation.config_key:
+            fields[self._generation.config_key] = config
         channel = grpc.insecure_channel(self._address, options=[("grpc.enable_retries", 0)])
         stream = channel.unary_stream(method.path, method.serialize_request, method.parse_response)(
             wire.request(self._generation, conversation_id, **fields), timeout=seconds
