@@ -222,8 +222,8 @@ def check_response(seen: Seen) -> Check:
     if (changed := other(seen.log, _all_outputs(seen))) is not None:
         told = f"the client's {changed.kind} of step {changed.number} is not what the log holds"
         return Check(expected, told, "failed", (*evidence, _output(changed)))
-    if (told := wrong_replay(_open_outputs(seen.before), seen.resumed)) is not None:
-        return Check(expected, told, "failed", evidence)
+    if (wrong := wrong_replay(_open_outputs(seen.before), seen.resumed)) is not None:
+        return Check(expected, wrong, "failed", evidence)
     if lost := missed(seen.log, (seen.first, interrupted, seen.resumed, seen.next)):
         told = f"no client ever got {'step' if len(lost) == 1 else 'steps'} {_steps(lost)}"
         return Check(expected, told, "failed", evidence)

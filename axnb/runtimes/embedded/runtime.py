@@ -86,7 +86,10 @@ def drawn_places(point: int, chance: Random | None) -> tuple[Place, ...]:
 
 
 class EmbeddedRuntime:
-    """Rehearsals with processes of our own. `snapshots` is an URL, "" for a folder, None for none."""
+    """Rehearsals with processes of our own.
+
+    `snapshots` is an URL, empty for a folder in scratch, None for no bucket.
+    """
 
     def __init__(
         self,
@@ -198,8 +201,9 @@ class EmbeddedRehearsal:
         self._holds.arm_any(places[:1])
         asked = self._node.begin(self._task.text)
         held = self._holds.wait()
-        if self._point != 1:
-            asked.wait_for("tool_call")
+        # What the actor has emitted by now is to be logged: the log is the same in every run.
+        if held.name != "actor.started":
+            asked.wait_for("thought" if held.name == "actor.before-call" else "tool_call")
         do = {
             5: self._leave,
             6: self._kill_server,
