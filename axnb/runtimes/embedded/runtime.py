@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from axnb.ax.versions import GENERATIONS, Generation
 from axnb.runtimes import (
@@ -39,8 +39,9 @@ from axnb.runtimes.snapshots import newest
 if TYPE_CHECKING:
     from axnb.runtimes.postgres import ScratchPostgres
 
-Victims = tuple[str, ...]
-Place = tuple[str, Mapping[str, Any]]
+Victims: TypeAlias = tuple[str, ...]
+#: A name, and the facts by which one passage is told from another.
+Place: TypeAlias = tuple[str, Mapping[str, Any]]
 
 #: From which generation a rehearsed upgrade comes, and to which it goes: G8 is the last with a log.
 UPGRADES: Mapping[str, tuple[str, str]] = {
@@ -57,7 +58,10 @@ _RESULT = {"kind": "tool_result"}
 _PATH: tuple[Place, ...] = (
     ("actor.committed", {}),
     ("server.received", _RESULT),
-    *((f"server.append.{name}", _RESULT) for name in ("begun", "numbered", "inserted", "committed")),
+    *(
+        (f"server.append.{name}", _RESULT)
+        for name in ("begun", "numbered", "inserted", "committed")
+    ),
 )
 
 #: Where a task is interrupted, by point; chance draws among several, and the last is the usual one.
@@ -82,7 +86,10 @@ def drawn_places(point: int, chance: Random | None) -> tuple[Place, ...]:
 
 
 class EmbeddedRuntime:
-    """Rehearsals with processes of our own. `snapshots` is an URL, "" for a folder, None for none."""
+    """Rehearsals with processes of our own.
+
+    `snapshots` is an URL, empty for a folder in scratch, None for no bucket.
+    """
 
     def __init__(
         self,
@@ -110,7 +117,9 @@ class EmbeddedRuntime:
     @property
     def program(self) -> Program:
         """Our own program: the digest is that of its source files."""
-        return Program("embedded", self._generation.name, _sources_digest(), "axnb.runtimes.embedded")
+        return Program(
+            "embedded", self._generation.name, _sources_digest(), "axnb.runtimes.embedded"
+        )
 
     def open(
         self, point: int, task: Task, policy: Policy, scratch: Path, chance: Random | None = None
@@ -148,7 +157,9 @@ def _sources_digest() -> str:
     root = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+        digest.update(
+            path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0"
+        )
     return digest.hexdigest()
 
 
@@ -190,8 +201,9 @@ class EmbeddedRehearsal:
         self._holds.arm_any(places[:1])
         asked = self._node.begin(self._task.text)
         held = self._holds.wait()
-        if self._point != 1:
-            asked.wait_for("tool_call")
+        # What the actor has emitted by now is to be logged: the log is the same in every run.
+        if held.name != "actor.started":
+            asked.wait_for("thought" if held.name == "actor.before-call" else "tool_call")
         do = {
             5: self._leave,
             6: self._kill_server,
@@ -295,7 +307,7 @@ class EmbeddedRehearsal:
         return ("server",), "SIGKILL of the server while the actor was"
 
     def _evict(self, held: Held, places: Sequence[Place], asked: Asked) -> tuple[Victims, str]:
-        """The actor is suspended to a snapshot in the middle of its turn, and its machine is gone."""
+        """The actor is suspended in the middle of its turn, and its machine is gone."""
         self._taken = self._node.suspend()
         self._node.evict()
         return ("actor",), "the actor was suspended to a snapshot and killed (SIGKILL)"
