@@ -114,6 +114,9 @@ class Answer:
     error: str | None = None
     #: The client went away by itself.
     cancelled: bool = False
+    #: The last step that the client said it had; None where the generation has no such field, or
+    #: the client named none.
+    cursor: int | None = None
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,7 @@ class Asked:
         Raises AxnbError if the stream ends before, or it does not come.
         """
         with self._changed:
-            self._changed.wait_for(
-                lambda: kind in self._kinds or self._answer is not None, seconds
-            )
+            self._changed.wait_for(lambda: kind in self._kinds or self._answer is not None, seconds)
             if kind not in self._kinds:
                 raise AxnbError(f"the client never got the {kind} that was to come.")
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from axnb.drills.resume.seen import Seen, delivered, told_error
+from axnb.drills.resume.replay import missed, other, wrong_replay
+from axnb.drills.resume.seen import Log, Seen, delivered, told_error
 from axnb.result import Verdict
 from axnb.runtimes import Answer, Output
 from axnb.text import count
@@ -218,9 +219,14 @@ def check_response(seen: Seen) -> Check:
         if answer.error is not None:
             what = "the resume" if answer is seen.resumed else "the next request"
             return Check(expected, f"{what} was refused: {told_error(answer)}", "failed", evidence)
-    if (changed := _differing(seen)) is not None:
+    if (changed := other(seen.log, _all_outputs(seen))) is not None:
         told = f"the client's {changed.kind} of step {changed.number} is not what the log holds"
         return Check(expected, told, "failed", (*evidence, _output(changed)))
+    if (wrong := wrong_replay(_open_outputs(seen.before), seen.resumed)) is not None:
+        return Check(expected, wrong, "failed", evidence)
+    if lost := missed(seen.log, (seen.first, interrupted, seen.resumed, seen.next)):
+        told = f"no client ever got {'step' if len(lost) == 1 else 'steps'} {_steps(lost)}"
+        return Check(expected, told, "failed", evidence)
     if seen.task.retry == "barrier" and any(output.kind == "confirmation" for output in outputs):
         return Check(expected, "the user is asked what happened", "ok", evidence)
     texts = [output.value for output in outputs if output.kind == "text"]
@@ -233,14 +239,15 @@ def check_response(seen: Seen) -> Check:
     return Check(expected, "the user gets the answer, and the next turn knows it", "ok", evidence)
 
 
-def _differing(seen: Seen) -> Output | None:
-    """An output whose words are not those that the log has under its number."""
-    logged = {(row.step, part.kind): part.value for row in seen.log.rows for part in row.parts}
-    for output in _all_outputs(seen):
-        place = (output.number, output.kind)
-        if output.kind == "text" and place in logged and logged[place] != output.value:
-            return output
-    return None
+def _open_outputs(log: Log) -> list[int]:
+    """Steps of the outputs of the turn that has no end."""
+    ends = [row.step for row in log.rows if row.mark == "end"]
+    begun = max(ends, default=0)
+    return [row.step for row in log.rows if row.step > begun and row.mark not in ("input", "end")]
+
+
+def _steps(steps: Sequence[int]) -> str:
+    return ", ".join(map(str, steps))
 
 
 def check_alert(seen: Seen) -> Check:

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from axnb.case.case import Case
-from axnb.drills.resume.seen import Log, Seen, read_log
+from axnb.drills.resume.seen import Seen, read
 from axnb.errors import AxnbError
-from axnb.loading import load_state
-from axnb.mapping import state_map
-from axnb.runtimes import (
-    Answer,
-    Interruption,
-    NotRunError,
-    Observation,
-    Policy,
-    Rehearsal,
-    Runtime,
-    Task,
-)
+from axnb.runtimes import NotRunError, Policy, Rehearsal, Runtime, Task
 from axnb.settings import Settings
 
 
@@ -71,57 +58,29 @@ def rehearse(runtime: Runtime, job: Job, scratch: Path, settings: Settings) -> R
 def _through(rehearsal: Rehearsal, job: Job, settings: Settings) -> Seen:
     first = rehearsal.prepare()
     interruption = rehearsal.interrupt()
-    before = _read(interruption.log, interruption.generation, job, settings)
+    conversation_id = job.task.conversation_id
+    before = read(interruption.log, conversation_id, interruption.generation, settings)
     resumed, following = rehearsal.resume()
     observation = rehearsal.observe()
-    seen = _seen(job, first, interruption, before, (resumed, following), observation, settings)
-    # What the drill caused, it undoes; only then is the tool read for the last time.
-    try:
-        return replace(seen, reversal=rehearsal.reverse())
-    except AxnbError as err:
-        return replace(seen, not_reversed=str(err))
-
-
-def _seen(
-    job: Job,
-    first: Answer,
-    interruption: Interruption,
-    before: Log,
-    answers: tuple[Answer, Answer],
-    observation: Observation,
-    settings: Settings,
-) -> Seen:
-    log = _read(observation.log, observation.generation, job, settings)
+    found = read(
+        observation.log, conversation_id, observation.generation, settings, observation.bucket or ""
+    )
     seen = Seen(
         point=job.point,
         policy=job.policy,
         task=job.task,
         first=first,
         interruption=interruption,
-        before=before,
-        resumed=answers[0],
-        next=answers[1],
+        before=before.log,
+        resumed=resumed,
+        next=following,
         observation=observation,
-        log=log,
+        log=found.log,
+        torn=found.torn,
         reversal=None,
     )
-    if observation.bucket is None:
-        return seen
-    return replace(seen, torn=tuple(_torn(observation.bucket, settings)))
-
-
-def _read(log: str, generation: str, job: Job, settings: Settings) -> Log:
-    return read_log(log, job.task.conversation_id, generation, settings)
-
-
-def _torn(bucket: str, settings: Settings) -> Iterator[str]:
-    """What is wrong with the snapshots of a bucket, as `axnb map --verify` finds it."""
-    case = Case(None, settings)
+    # What the drill caused, it undoes; only then is the tool read for the last time.
     try:
-        found = load_state(case, [bucket], verify=True)
-        yield from found.skipped
-        for finding in state_map(case, found.skipped).findings:
-            if finding.severity == "error" and finding.snapshot is not None:
-                yield f"{finding.id} {finding.name}: {finding.snapshot}"
-    finally:
-        case.close()
+        return replace(seen, reversal=rehearsal.reverse())
+    except AxnbError as err:
+        return replace(seen, not_reversed=str(err))
