@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,8 +56,12 @@ class Asking:
         self._generation = generation
         self._changed = threading.Condition()
         self._is_over = False
-        self._thread = threading.Thread(target=self._read)
+        self._thread = threading.Thread(target=self.read)
+
+    def start(self) -> Self:
+        """Read in a thread."""
         self._thread.start()
+        return self
 
     def wait_for(self, outputs: int) -> Self:
         """Wait until that many responses came."""
@@ -79,7 +83,8 @@ class Asking:
         assert not self._thread.is_alive(), self.got
         return self.got
 
-    def _read(self) -> None:
+    def read(self) -> Got:
+        """Read to the end of the stream."""
         try:
             for response in self._stream:
                 with self._changed:
@@ -92,6 +97,7 @@ class Asking:
             self._is_over = True
             self._changed.notify_all()
         self._channel.close()
+        return self.got
 
 
 def told(response: Any, generation: Generation) -> list[Any]:
@@ -131,7 +137,15 @@ class Client:
         self.port = port
         self.generation = generation
 
-    def ask(
+    def ask(self, conversation_id: str, text: str | None = None, **more: Any) -> Asking:
+        """Send a request; its answer is read in a thread."""
+        return self._send(conversation_id, text, **more).start()
+
+    def say(self, conversation_id: str, text: str | None = None, **more: Any) -> Got:
+        """Send a request and wait for the end of its stream."""
+        return self._send(conversation_id, text, **more).read()
+
+    def _send(
         self,
         conversation_id: str,
         text: str | None = None,
@@ -159,10 +173,6 @@ class Client:
         channel = grpc.insecure_channel(f"127.0.0.1:{self.port}", options=options)
         stream = channel.unary_stream(method.path, method.serialize_request, method.parse_response)
         return Asking(channel, stream(request, timeout=seconds), generation)
-
-    def say(self, conversation_id: str, text: str | None = None, **more: Any) -> Got:
-        """Send a request and wait for the end of its stream."""
-        return self.ask(conversation_id, text, **more).result()
 
     def unary(self, path: str, request: bytes) -> str | None:
         """Call any method; returns its error."""
@@ -353,6 +363,3 @@ def rows(path: Path, generation: Generation, conversation_id: str) -> list[tuple
             (conversation_id,),
         )
         return [(step, canonical(payload)) for step, payload in found]
-
-
-Wait = Callable[[], None]
