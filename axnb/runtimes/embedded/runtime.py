@@ -234,7 +234,7 @@ class EmbeddedRehearsal:
             self._take_over(self._old, self._new)
         self._node.start(restore=self._point == 7)
         if self._point == 7:
-            self._restored = self._state().restored
+            self._restored = self._node.restored()
         resumed = self._keep(self._node.ask())
         if self._point == 8:
             self._node.stop()
