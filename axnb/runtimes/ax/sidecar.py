@@ -70,13 +70,13 @@ def main(arguments: list[str]) -> int:
     with suppress(OSError):
         # Whatever group the server gave us: who ends the rehearsal's group ends us, too.
         os.setpgid(0, spec["pgid"])
-    if answers(port):
-        server = os.getppid()
-        while os.getppid() == server:
-            time.sleep(_POLL_SECONDS)
-        return 0
-    command = [*spec["actor"], "--port", str(port)]
-    os.execve(command[0], command, spec["environment"])  # noqa: S606 - our own program
+    if not answers(port):
+        command = [*spec["actor"], "--port", str(port)]
+        os.execve(command[0], command, spec["environment"])  # noqa: S606 - our own program
+    server = os.getppid()
+    while os.getppid() == server:
+        time.sleep(_POLL_SECONDS)
+    return 0
 
 
 if __name__ == "__main__":

@@ -100,7 +100,11 @@ def alerts_of(ran: Ran, conversation_id: str) -> tuple[Mapping[str, Any], ...]:
     return tuple(
         alert
         for alert in map(_alert, object_list(ran.text, "alert"))
-        if any(conversation_id in str(v) for v in (*alert["labels"].values(), *alert["said"]))
+        if any(
+            conversation_id in str(text)
+            for texts in (alert["labels"], alert["annotations"])
+            for text in texts.values()
+        )
     )
 
 
@@ -110,7 +114,7 @@ def _alert(told: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(labels, dict) or not isinstance(notes, dict) or not isinstance(status, dict):
         raise AxnbError("alert did not print alerts as Alertmanager's API v2 has them.")
     state = "firing" if status.get("state") in _FIRING else "resolved"
-    return {"state": state, "labels": labels, "annotations": notes, "said": list(notes.values())}
+    return {"state": state, "labels": labels, "annotations": notes}
 
 
 def merged_alerts(
