@@ -234,6 +234,9 @@ class Runtime(Protocol):
     def program(self) -> Program:
         """What is interrupted. Raises NotRunError where there is none."""
 
+    def task_for(self, task: Task, point: int, policy: Policy) -> Task:
+        """The task under the names that it has in this runtime."""
+
     def open(
         self, point: int, task: Task, policy: Policy, scratch: Path, chance: Random | None = None
     ) -> Rehearsal:

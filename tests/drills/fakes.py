@@ -35,12 +35,17 @@ from axnb.runtimes import (
 PENDING, COMPLETED = 1, 3
 
 
+@dataclass
 class Log:
     """A log in a SQLite file, as a server of a generation writes it."""
 
-    def __init__(self, path: Path, generation: Generation, conversation_id: str) -> None:
-        self.path, self.generation, self.conversation_id = path, generation, conversation_id
-        column = generation.step_column
+    path: Path
+    generation: Generation
+    conversation_id: str
+
+    def create(self) -> None:
+        """Make the table."""
+        column = self.generation.step_column
         self.execute(
             f"create table conversation_log (conversation_id text not null, {column} integer not "
             f"null, payload text not null, primary key (conversation_id, {column}))"
@@ -88,6 +93,9 @@ class FakeRuntime:
     def program(self) -> Program:
         return Program(self.kind, self.generation.name, "0" * 64, "fake")  # type: ignore[arg-type]
 
+    def task_for(self, task: Task, point: int, policy: Policy) -> Task:
+        return task
+
     def open(
         self, point: int, task: Task, policy: Policy, scratch: Path, chance: Random | None = None
     ) -> FakeRehearsal:
@@ -105,6 +113,7 @@ class FakeRehearsal:
     ) -> None:
         self.runtime, self.point, self.task, self.script = runtime, point, task, script
         self.log = Log(scratch / "log.sqlite", runtime.generation, task.conversation_id)
+        self.log.create()
         self.reservation = f"R-{point}"
         self.released = False
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from axnb.drills.resume.seen import Seen, read
+from axnb.drills.resume.seen import Read, Seen, read
 from axnb.errors import AxnbError
 from axnb.runtimes import NotRunError, Policy, Rehearsal, Runtime, Task
 from axnb.settings import Settings
@@ -46,7 +46,7 @@ def rehearse(runtime: Runtime, job: Job, scratch: Path, settings: Settings) -> R
     except AxnbError as err:
         return Rehearsed(job, told=str(err))
     try:
-        return Rehearsed(job, _through(rehearsal, job, settings))
+        return Rehearsed(job, _through(runtime, rehearsal, job, settings))
     except NotRunError as err:
         return Rehearsed(job, told=str(err), is_not_run=True)
     except AxnbError as err:
@@ -55,11 +55,15 @@ def rehearse(runtime: Runtime, job: Job, scratch: Path, settings: Settings) -> R
         rehearsal.close()
 
 
-def _through(rehearsal: Rehearsal, job: Job, settings: Settings) -> Seen:
+def _through(runtime: Runtime, rehearsal: Rehearsal, job: Job, settings: Settings) -> Seen:
     first = rehearsal.prepare()
     interruption = rehearsal.interrupt()
     conversation_id = job.task.conversation_id
     before = read(interruption.log, conversation_id, interruption.generation, settings)
+    if runtime.program.kind == "command":
+        # Others work there, too: what was read a moment ago may be somebody else's by now.
+        again = read(interruption.log, conversation_id, interruption.generation, settings)
+        _check_unchanged(before, again)
     resumed, following = rehearsal.resume()
     observation = rehearsal.observe()
     found = read(
@@ -84,3 +88,12 @@ def _through(rehearsal: Rehearsal, job: Job, settings: Settings) -> Seen:
         return replace(seen, reversal=rehearsal.reverse())
     except AxnbError as err:
         return replace(seen, not_reversed=str(err))
+
+
+def _check_unchanged(before: Read, again: Read) -> None:
+    """Raises AxnbError if the conversation changed between the interruption and the resume."""
+    if before.log.rows != again.log.rows:
+        raise AxnbError(
+            "the conversation changed between the interruption and the resume: somebody else "
+            "goes on with it; nothing was resumed, rehearse again."
+        )

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import yaml
 
 from axnb.ax.versions import Generation
 from axnb.errors import AxnbError
-from axnb.runtimes import Answer, Policy, Task, failpoints
+from axnb.runtimes import Answer, Policy, Snapshot, Task, failpoints
 from axnb.runtimes.asking import Asked
 from axnb.runtimes.client import Client
 from axnb.runtimes.failpoints import PLACES
@@ -25,6 +26,8 @@ from axnb.runtimes.rehearsing import World
 
 #: The harness of a rehearsal: the built-in one, which refuses an empty start.
 HARNESS = "antigravity"
+
+_POLL_SECONDS = 0.01
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class Node:
 
     def _start_actor(self, restore: bool) -> Process:
         words = ["--port", str(self.actor_port), "--home", str(self._home)]
-        words += ["--generation", self.generation.name, "--tools", self._setup.world.tools.url]
+        words += ["--generation", self.generation.name, "--tools", self._setup.world.tools_url]
         if self._setup.bucket is not None:
             words += ["--snapshots", self._setup.bucket]
             words += ["--restore", self._setup.task.conversation_id] if restore else []
@@ -157,22 +160,24 @@ class Node:
 
     def wait_for_end_of_stream(self, seconds: float = 20.0) -> None:
         """Wait until the server says that a stream has failed: that it knows the client is gone."""
-        self._wait_in_log("Stream failed", seconds)
-
-    def _wait_in_log(self, words: str, seconds: float) -> None:
-        import time
-
         deadline = time.monotonic() + seconds
-        log = self._folder / "serve.log"
-        while words not in log.read_text(encoding="utf-8", errors="replace"):
+        while b"Stream failed" not in (self._folder / "serve.log").read_bytes():
             if time.monotonic() > deadline:
                 raise AxnbError("the server never took note that its client was gone.")
-            time.sleep(0.01)
+            time.sleep(_POLL_SECONDS)
 
     # --- the actor -----------------------------------------------------------------------------
 
-    def call_actor(self, method: str) -> dict[str, Any]:
-        """Ask the actor for `Suspend` or `State` of the task's conversation."""
+    def suspend(self) -> Snapshot:
+        """Have the actor take a snapshot, wherever it is in its turn."""
+        return Snapshot(**self._call_actor("Suspend"))
+
+    def restored(self) -> Snapshot | None:
+        """The snapshot from which the actor was restored."""
+        found = self._call_actor("State")["restored"]
+        return None if found is None else Snapshot(**found)
+
+    def _call_actor(self, method: str) -> dict[str, Any]:
         import grpc
 
         told = json.dumps({"conversation_id": self._setup.task.conversation_id}).encode()
