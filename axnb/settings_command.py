@@ -4,7 +4,7 @@
 log = "AX_EVENTLOG_DSN"            # a path, a variable with a DSN …: what `axnb load` takes
 generation = "G8"                  # of the deployment, or its release
 snapshots = "s3://bucket/prefix"   # where its snapshots are; left out: nowhere
-conversation = "drill-{point}"     # a conversation's id; it has to be new in every run
+conversation = "d-{point}-{run}"   # a conversation's id, if it has to look like something
 guided = false                     # is a person asked to do what has no command?
 start = ["send", "{conversation}", "{text}"]   # sends {text}; its stdout is the answer's text
 resume = ["send", "{conversation}"]            # sends an empty request, once all is up again
@@ -69,8 +69,8 @@ class CommandSettings:
     log: str
     generation: str
     snapshots: str | None = None
-    #: With placeholders; new in every run unless the operator says otherwise.
-    conversation: str = "drill-{policy}-{point}-{run}"
+    #: With placeholders; None for ids that are new in every run.
+    conversation: str | None = None
     guided: bool = False
     #: Verb -> its arguments, with placeholders.
     verbs: Mapping[str, Command] = field(default_factory=dict, repr=False)

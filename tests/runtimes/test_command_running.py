@@ -65,19 +65,13 @@ def test_a_failure_is_its_exit_code(reaper: Reaper, tmp_path: Path) -> None:
 
 
 def test_who_takes_too_long_is_ended_with_its_children(reaper: Reaper, tmp_path: Path) -> None:
-    pids = tmp_path / "pids"
-    code = (
-        "import os, subprocess, sys, time\n"
-        "child = subprocess.Popen(['sleep', '1000'])\n"
-        "print('half', flush=True)\n"
-        f"open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}')\n"
-        "time.sleep(1000)"
-    )
-    ran = _runner(reaper, tmp_path, *_python(code), seconds=1).run("start")
-    assert (ran.exit_code, ran.text) == (None, "half\n")
-    assert ran.failure == "start took more than 1 s and was ended"
-    for pid in map(int, pids.read_text().split()):
-        assert not _is_running(pid)
+    script = "sleep 1000 & echo $$ $!; wait"
+    ran = _runner(reaper, tmp_path, "/bin/sh", "-c", script, seconds=2).run("start")
+    assert ran.exit_code is None
+    assert ran.failure == "start took more than 2 s and was ended"
+    pids = [int(word) for word in ran.text.split()]
+    assert len(pids) == 2
+    assert not any(map(_is_running, pids))
 
 
 def _is_running(pid: int) -> bool:
@@ -157,14 +151,16 @@ def test_a_guided_drill_needs_a_person(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_names_are_new_in_every_run(tmp_path: Path) -> None:
-    settings = _settings()
+    settings = _settings(conversation="mine-{point}-{run}")
     tasks = []
     for _ in range(2):
         runtime = CommandRuntime(settings, tmp_path, confirmed=True)
         tasks.append(runtime.task_for(_TASK, 3, "ax"))
+        again = runtime.task_for(_TASK, 3, "ax")
+        assert again.conversation_id == f"{tasks[-1].conversation_id}-2"
         runtime.close()
     first, second = tasks
-    assert first.conversation_id.startswith("drill-ax-3-")
+    assert first.conversation_id.startswith("mine-3-")
     for name in ("conversation_id", "operation_id", "item"):
         assert getattr(first, name) != getattr(second, name)
     assert first.operation_id in first.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -43,6 +44,7 @@ class CommandRuntime:
         self._command = found
         self._ask = ask
         self._run = secrets.token_hex(3)
+        self._given: Counter[str] = Counter()
         self._reaper = Reaper()
 
     @property
@@ -55,10 +57,16 @@ class CommandRuntime:
 
     def task_for(self, task: Task, point: int, policy: Policy) -> Task:
         """The task under the names that the deployment is to see: new ones in every run."""
-        values = {"point": _point(point), "policy": policy, "run": self._run}
+        conversation_id = f"{task.conversation_id}-{self._run}"
+        if self._command.conversation is not None:
+            values = {"point": _point(point), "policy": policy, "run": self._run}
+            conversation_id = fill(self._command.conversation, values)
+            self._given[conversation_id] += 1
+            if (number := self._given[conversation_id]) > 1:
+                conversation_id = f"{conversation_id}-{number}"
         return replace(
             task,
-            conversation_id=fill(self._command.conversation, values),
+            conversation_id=conversation_id,
             operation_id=f"{task.operation_id}-{self._run}",
             item=f"{task.item} {self._run}",
         )
