@@ -50,7 +50,8 @@ Policy = Literal["ax", "requeue", "read-before-retry"]
 POLICIES: Mapping[Policy, str] = {
     "ax": "as released AX does: an empty start, which the built-in harness refuses",
     "requeue": "the last input is put to the harness again",
-    "read-before-retry": "the same, and the tool system is asked before a call is made again",
+    "read-before-retry": "the same, the tool system is asked before a call is made again, and an"
+    " upgrade takes the log over",
 }
 
 Kind = Literal["embedded", "ax", "command"]
@@ -138,6 +139,8 @@ class Interruption:
     requests: int | None = None
     #: Requests to the tool that may have been cut on their way.
     cut_requests: int = 0
+    #: The generation that reads this log next as it stands; empty where it is taken over first.
+    read_next_by: str = ""
 
 
 @dataclass(frozen=True)

@@ -82,13 +82,13 @@ class Deployment:
         with (self.folder / f"{name}.log").open("ab") as log:
             started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         (self.folder / f"{name}.pid").write_text(str(started.pid))
-        _until(lambda: answers(self.ports[name]))
+        until(lambda: answers(self.ports[name]))
 
     def kill(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
         """End one of its processes."""
         os.kill(int((self.folder / f"{name}.pid").read_text()), number)
         if name in self.ports:
-            _until(lambda: not answers(self.ports[name]))
+            until(lambda: not answers(self.ports[name]))
 
     def send(self, conversation_id: str, text: str) -> Answer:
         """Send a request as a client that prints what it gets."""
@@ -115,7 +115,8 @@ class Deployment:
         return found is not None and "STATE_PENDING" in found[0]
 
 
-def _until(is_so: Callable[[], object]) -> None:
+def until(is_so: Callable[[], object]) -> None:
+    """Wait until something is so; nothing takes that long."""
     deadline = time.monotonic() + _SECONDS
     while not is_so():
         if time.monotonic() > deadline:
@@ -126,7 +127,7 @@ def _until(is_so: Callable[[], object]) -> None:
 def _after_the_commit(it: Deployment, operation_id: str) -> None:
     """Close the gate, and wait for the effect."""
     (it.folder / "gate").touch()
-    _until(lambda: it.effects(operation_id))
+    until(lambda: it.effects(operation_id))
 
 
 def main(verb: str, folder: str, *words: str) -> int:

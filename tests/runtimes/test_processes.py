@@ -222,7 +222,7 @@ def _kill_owners(top: Path, marker: str, count: int, seed: int) -> None:
 
 
 def test_a_killed_owner_leaves_nothing(tmp_path: Path, marker: str) -> None:
-    _kill_owners(tmp_path, marker, 12, 1)
+    _kill_owners(tmp_path, marker, 8, 1)
 
 
 @pytest.mark.slow

@@ -189,7 +189,7 @@ kept = st.none() | st.dictionaries(
     sent=st.lists(st.tuples(texts, texts), max_size=4),
     pending=kept,
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_a_state_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory,
     conversation_id: str,

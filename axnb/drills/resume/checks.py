@@ -7,7 +7,7 @@ broken in one place turns one step red.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,9 +73,7 @@ def check_log(seen: Seen) -> Check:
         wrong.append((f"{count(log.rejected, 'row')} cannot be read", ()))
     wrong += _changed(seen)
     wrong += _not_logged(seen)
-    if log.decoded < log.stored:
-        lost = f"{seen.observation.generation} reads {log.decoded} of {log.stored} contents"
-        wrong.append((lost, ()))
+    wrong += [(lost, ()) for lost in _lost_content(seen)]
     evidence = tuple(_row(row.step, row.digest) for row in log.rows)
     if wrong:
         observed = "; ".join(sentence for sentence, _ in wrong)
@@ -83,6 +81,19 @@ def check_log(seen: Seen) -> Check:
         return Check(expected, observed, "failed", shown or evidence)
     before = len(seen.before.rows)
     return Check(expected, f"{told}; {count(before, 'row')} of before unchanged", "ok", evidence)
+
+
+def _lost_content(seen: Seen) -> Iterator[str]:
+    """What servers that read the log decode as empty, or cannot read at all."""
+    upgraded = seen.taken_over
+    if upgraded is not None and not upgraded.readable:
+        yield f"{seen.interruption.read_next_by} cannot read the conversation"
+    elif upgraded is not None and upgraded.decoded < upgraded.stored:
+        told = f"{upgraded.decoded} of {upgraded.stored} contents"
+        yield f"{seen.interruption.read_next_by} reads {told} of before the upgrade"
+    if seen.log.decoded < seen.log.stored:
+        told = f"{seen.log.decoded} of {seen.log.stored} contents"
+        yield f"{seen.observation.generation} reads {told}"
 
 
 def _changed(seen: Seen) -> list[tuple[str, tuple[Evidence, ...]]]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from axnb.drills.resume.seen import Read, Seen, read
+from axnb.drills.resume.seen import Log, Read, Seen, read
 from axnb.errors import AxnbError
-from axnb.runtimes import NotRunError, Policy, Rehearsal, Runtime, Task
+from axnb.runtimes import Interruption, NotRunError, Policy, Rehearsal, Runtime, Task
 from axnb.settings import Settings
 
 
@@ -60,6 +60,7 @@ def _through(runtime: Runtime, rehearsal: Rehearsal, job: Job, settings: Setting
     interruption = rehearsal.interrupt()
     conversation_id = job.task.conversation_id
     before = read(interruption.log, conversation_id, interruption.generation, settings)
+    taken_over = _taken_over(interruption, conversation_id, settings)
     if runtime.program.kind == "command":
         # Others work there, too: what was read a moment ago may be somebody else's by now.
         again = read(interruption.log, conversation_id, interruption.generation, settings)
@@ -80,6 +81,7 @@ def _through(runtime: Runtime, rehearsal: Rehearsal, job: Job, settings: Setting
         next=following,
         observation=observation,
         log=found.log,
+        taken_over=taken_over,
         torn=found.torn,
         reversal=None,
     )
@@ -88,6 +90,14 @@ def _through(runtime: Runtime, rehearsal: Rehearsal, job: Job, settings: Setting
         return replace(seen, reversal=rehearsal.reverse())
     except AxnbError as err:
         return replace(seen, not_reversed=str(err))
+
+
+def _taken_over(interruption: Interruption, conversation_id: str, settings: Settings) -> Log | None:
+    """The log as the next version reads it, where that is another and takes nothing over."""
+    generation = interruption.read_next_by
+    if generation in ("", interruption.generation):
+        return None
+    return read(interruption.log, conversation_id, generation, settings).log
 
 
 def _check_unchanged(before: Read, again: Read) -> None:

@@ -103,6 +103,8 @@ class Seen:
     observation: Observation
     log: Log
     reversal: Reversal | None
+    #: The log right after the interruption as another version reads it; None where none does.
+    taken_over: Log | None = None
     #: Why the effects could not be undone; empty where they were.
     not_reversed: str = ""
     #: What is wrong with snapshots of the bucket, a sentence each.
@@ -110,8 +112,8 @@ class Seen:
 
     @property
     def is_over(self) -> bool:
-        """Did the client get an end for every request after the interruption?"""
-        return self.resumed.error is None and self.next.error is None
+        """Has every turn an end? The last request is run only after what was open is closed."""
+        return self.next.error is None
 
     @property
     def reservation(self) -> str | None:

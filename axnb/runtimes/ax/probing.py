@@ -60,7 +60,8 @@ def _by_row(node: AxNode, log: Path, name: str) -> Generation:
     if answer.error is not None:
         raise AxnbError("the first turn with this ax binary failed.")
     with closing(_opened(log)) as connection:
-        found = connection.execute("SELECT payload FROM conversation_log LIMIT 1").fetchone()
+        rows = connection.execute("SELECT payload FROM conversation_log ORDER BY rowid")
+        found = rows.fetchone()
     row = json.loads(found[0]) if found else {}
     owner = next((key for key in ("harness_id", "agent_id") if key in row), "")
     if owner not in _BY_OWNER[name]:

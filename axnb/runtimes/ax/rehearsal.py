@@ -50,7 +50,7 @@ class AxRehearsal(EmbeddedRehearsal):
         if self._point != 4:
             return found
         told = "SIGKILL of server and actor while a lock kept the append of the result open"
-        return replace(found, sentence=told, failpoint="")
+        return replace(found, sentence=f"{told}{self._torn()}", failpoint="")
 
     def _make_node(self) -> Node:
         return AxNode(self._setup, self._holds, self._binaries[self._old])
@@ -60,8 +60,11 @@ class AxRehearsal(EmbeddedRehearsal):
 
     def _crash(self, held: Held, places: Sequence[Place], asked: Asked) -> tuple[Victims, str]:
         if self._point == 4:
+            # The actor does not wait for the log: it comes to the end of its turn, in every run.
+            self._holds.arm("actor.ended")
             with blocking(self._setup.log) as wait:
                 held.go()
+                self._holds.wait()
                 wait()
                 self._node.crash()
         self._node.crash()

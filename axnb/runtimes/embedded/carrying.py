@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 from axnb.ax import rows
+from axnb.ax.rows import Row
 from axnb.ax.versions import Generation
 
 _TABLE = "conversation_log"
+
+_ROLES = {"thought": "model", "tool_call": "model", "tool_result": "user"}
 
 
 def carry(log: str, old: Generation, new: Generation) -> None:
@@ -58,6 +62,12 @@ def _carried(
     found: list[tuple[str, int, str]], old: Generation, new: Generation
 ) -> list[tuple[str, int, str]]:
     return [
-        (conversation_id, step, rows.write(rows.read(payload, old), new, step))
+        (conversation_id, step, rows.write(_with_roles(rows.read(payload, old)), new, step))
         for conversation_id, step, payload in found
     ]
+
+
+def _with_roles(row: Row) -> Row:
+    """Steps have no roles for these; what they were follows from what they are."""
+    parts = (replace(part, role=_ROLES.get(part.kind, part.role)) for part in row.parts)
+    return replace(row, parts=tuple(parts))

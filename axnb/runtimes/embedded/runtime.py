@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from axnb.ax.versions import GENERATIONS, Generation
 from axnb.runtimes import (
@@ -31,7 +31,7 @@ from axnb.runtimes import (
 from axnb.runtimes.asking import Asked
 from axnb.runtimes.embedded.carrying import carry
 from axnb.runtimes.embedded.node import Node, NodeSetup
-from axnb.runtimes.holding import Held, Holds
+from axnb.runtimes.holding import Held, Holds, Place
 from axnb.runtimes.processes import Group
 from axnb.runtimes.rehearsing import World
 from axnb.runtimes.snapshots import newest
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from axnb.runtimes.postgres import ScratchPostgres
 
 Victims: TypeAlias = tuple[str, ...]
-#: A name, and the facts by which one passage is told from another.
-Place: TypeAlias = tuple[str, Mapping[str, Any]]
 
 #: From which generation a rehearsed upgrade comes, and to which it goes: G8 is the last with a log.
 UPGRADES: Mapping[str, tuple[str, str]] = {
@@ -50,7 +48,6 @@ UPGRADES: Mapping[str, tuple[str, str]] = {
     "G8": ("G6", "G8"),
 }
 
-Place = tuple[str, Mapping[str, Any]]
 
 _RESULT = {"kind": "tool_result"}
 
@@ -209,9 +206,7 @@ class EmbeddedRehearsal:
     def interrupt(self) -> Interruption:
         """Send the task, and interrupt it."""
         places = self._places()
-        self._holds.arm_any(places[:1])
-        asked = self._node.begin(self._task.text)
-        held = self._holds.wait()
+        held, asked = self._hold(places[0])
         # What the actor has emitted by now is to be logged: the log is the same in every run.
         if held.name != "actor.started":
             asked.wait_for("thought" if held.name == "actor.before-call" else "tool_call")
@@ -225,14 +220,26 @@ class EmbeddedRehearsal:
         answer = self._keep(asked.answer())
         self._setup.world.alerts.wait_firing(self._task.conversation_id)
         return Interruption(
-            sentence=f"{sentence}, held at {held.name}",
+            sentence=f"{sentence}, held at {held.name}{self._torn()}",
             answer=answer,
             victims=victims,
             failpoint=held.name,
             log=self._setup.log,
             generation=self._old.name,
             requests=len(self._setup.world.requests(self._task)),
+            read_next_by="" if self._is_carried else self._new.name,
         )
+
+    def _hold(self, place: Place) -> tuple[Held, Asked]:
+        """Send the task, and hold who comes to the place."""
+        armed = [place]
+        if place[0].startswith("server."):
+            # The actor does not wait for the log: it comes to the end of its turn, in every run.
+            armed.append(("actor.ended", {}))
+        self._holds.arm_any(armed)
+        asked = self._node.begin(self._task.text)
+        found = {held.name: held for held in [self._holds.wait() for _ in armed]}
+        return found[place[0]], asked
 
     def resume(self) -> tuple[Answer, Answer]:
         """Start what was stopped; at point 8 upgrade before the resume, and roll back after it."""
@@ -325,9 +332,18 @@ class EmbeddedRehearsal:
 
     # --- upgrade and rollback ------------------------------------------------------------------
 
+    def _torn(self) -> str:
+        """An append that was cut leaves its journal beside the file, for whoever opens it next."""
+        return "; the log's journal is hot" if Path(f"{self._setup.log}-journal").exists() else ""
+
+    @property
+    def _is_carried(self) -> bool:
+        """Is the log taken over at an upgrade? AX itself takes nothing over."""
+        return self._setup.policy == "read-before-retry"
+
     def _take_over(self, old: Generation, new: Generation) -> None:
-        """Put another version in place. AX itself takes nothing over: its binary just starts."""
-        if self._setup.policy == "read-before-retry":
+        """Put another version in place."""
+        if self._is_carried:
             carry(self._setup.log, old, new)
         self._node.generation = new
 
