@@ -13,8 +13,8 @@ from axnb.runtimes.ax.binary import Binary
 from axnb.runtimes.ax.blocking import blocking
 from axnb.runtimes.ax.node import AxNode
 from axnb.runtimes.embedded.node import Node, NodeSetup
-from axnb.runtimes.embedded.runtime import EmbeddedRehearsal, Place, Victims
-from axnb.runtimes.holding import Held
+from axnb.runtimes.embedded.runtime import EmbeddedRehearsal, Victims
+from axnb.runtimes.holding import Held, Place
 
 #: Where the harness is held, by point; at others there is nothing to hold.
 PLACES: Mapping[int, str] = {

@@ -3,7 +3,10 @@
 Since v0.2.0 AX starts its built-in harness itself: `python3 -m pip …`, and then `python3 … --host H
 --port P`, for whose port it waits. The one that comes first on its PATH is a small script of ours.
 
-    python -m axnb.runtimes.ax.sidecar SPEC --host H --port P …
+    python -m axnb.runtimes.ax.sidecar SPEC SERVER --host H --port P …
+
+SERVER is the process that started it: beside a harness that runs already, it ends with either, in
+whatever group or session it is.
 """
 
 from __future__ import annotations
@@ -22,8 +25,8 @@ from pathlib import Path
 import axnb
 from axnb.runtimes.processes import answers
 
-#: Between two looks whether the server is still there: no system tells that to a grandchild.
-_POLL_SECONDS = 0.2
+#: Between two looks whether both are still there: nobody tells that to a process.
+_POLL_SECONDS = 0.3
 
 _SCRIPT = """#!/bin/sh
 case " $* " in
@@ -33,7 +36,7 @@ case " $* " in
 esac
 PYTHONPATH={root}
 export PYTHONPATH
-exec {python} -m axnb.runtimes.ax.sidecar {spec} "$@"
+exec {python} -m axnb.runtimes.ax.sidecar {spec} $PPID "$@"
 """
 
 
@@ -64,17 +67,17 @@ def write_sidecar(
 def main(arguments: list[str]) -> int:
     """Be the harness: stand beside the one that runs, or become it."""
     spec = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+    server = int(arguments[1])
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, required=True)
-    port = parser.parse_known_args(arguments[1:])[0].port
+    port = parser.parse_known_args(arguments[2:])[0].port
     with suppress(OSError):
         # Whatever group the server gave us: who ends the rehearsal's group ends us, too.
         os.setpgid(0, spec["pgid"])
     if not answers(port):
         command = [*spec["actor"], "--port", str(port)]
         os.execve(command[0], command, spec["environment"])  # noqa: S606 - our own program
-    server = os.getppid()
-    while os.getppid() == server:
+    while os.getppid() == server and answers(port):
         time.sleep(_POLL_SECONDS)
     return 0
 
