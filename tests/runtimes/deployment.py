@@ -20,9 +20,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from axnb.ax.versions import resolve
 from axnb.runtimes import Answer
-from axnb.runtimes.client import Client
 from axnb.runtimes.processes import answers, free_port
 from axnb.runtimes.tools import Ledger, ToolClient, ToolServer
 
@@ -49,9 +47,10 @@ class Deployment:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._file = folder / "deployment.json"
-        told = json.loads(self._file.read_text()) if self._file.exists() else {}
-        self.ports: dict[str, int] = told or {n: free_port() for n in ("serve", "actor", "tools")}
-        self._file.write_text(json.dumps(self.ports))
+        if not self._file.exists():
+            ports = {name: free_port() for name in ("serve", "actor", "tools")}
+            self._file.write_text(json.dumps(ports))
+        self.ports: dict[str, int] = json.loads(self._file.read_text())
         self.tools = ToolClient(f"http://127.0.0.1:{self.ports['tools']}")
 
     @property
@@ -92,6 +91,10 @@ class Deployment:
 
     def send(self, conversation_id: str, text: str) -> Answer:
         """Send a request as a client that prints what it gets."""
+        # Only this verb needs them, and they take long to import.
+        from axnb.ax.versions import resolve
+        from axnb.runtimes.client import Client
+
         (self.folder / "client.pid").write_text(str(os.getpid()))
         client = Client(f"127.0.0.1:{self.ports['serve']}", resolve("G8"))
         return client.send(

@@ -14,6 +14,8 @@ import pytest
 
 from axnb.ax.versions import GENERATIONS
 from axnb.drills.resume import Judged, ResumeOptions, run_with
+from axnb.drills.resume.judging import judged
+from axnb.drills.resume.rehearsing import Job, rehearse
 from axnb.errors import AxnbError, UsageError
 from axnb.result import Result
 from axnb.runtimes import CANCELLED, NotRunError, Policy, Runtime, Task
@@ -26,6 +28,7 @@ from axnb.runtimes.embedded.store import SqliteStore
 from axnb.runtimes.postgres import ScratchPostgres
 from axnb.runtimes.processes import Reaper, answers, free_port, wait_until_answers
 from axnb.runtimes.programs import command
+from axnb.settings import Settings
 from tests.runtimes.ax_binary import wrapper
 from tests.runtimes.deployment import until
 
@@ -198,15 +201,18 @@ def test_an_append_is_cut_on_a_server_with_a_sidecar(tmp_path: Path) -> None:
     for point, policy in ((7, "ax"), (8, "ax"), (1, "requeue")):
         with pytest.raises(NotRunError):
             runtime.open(point, _TASK, _policy(policy), tmp_path)
-    _, found = _judged(runtime, tmp_path / "s", 4)
-    marks = [mark for _, mark, _ in _marks(found[4])]
+    try:
+        found = judged(rehearse(runtime, Job(4, "ax", _TASK), tmp_path, Settings()))
+    finally:
+        runtime.close()
+    marks = [mark for _, mark, _ in _marks(found)]
     assert marks == ["input", "text", "end", "input", "thought", "tool_call"]
-    seen = found[4].rehearsed.seen
+    seen = found.rehearsed.seen
     assert seen is not None
-    assert seen.observation.effects is not None
-    assert len(seen.observation.effects) == 1
-    assert [answer.error for answer in (seen.resumed, seen.next)].count(None) == 0
-    assert found[4].checks["side-effect"].verdict == "inconclusive"
+    assert found.effects == 1
+    assert seen.resumed.error is not None
+    assert seen.next.error is not None
+    assert found.checks["side-effect"].verdict == "inconclusive"
 
 
 def _policy(name: str) -> Policy:
@@ -267,6 +273,7 @@ def test_on_postgres(tmp_path: Path) -> None:
         assert found[point].effects == 1
 
 
+@pytest.mark.slow
 def test_two_binaries_of_one_generation_are_no_upgrade(tmp_path: Path) -> None:
     binary = wrapper(tmp_path / "b", "G8")
     with pytest.raises(UsageError, match="no upgrade"):
