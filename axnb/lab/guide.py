@@ -2,15 +2,17 @@
 
     guide = Guide()
     guide.begin(lambda ask: run(options, ask=ask))
-    guide.widget          # the cell ends here, and the buttons live
-    guide.result()        # in a later cell, once the guide says that it is over
+    display(guide.widget)
+    result = await guide.finished()
 
-The work has a thread of its own, as a click only reaches a kernel whose cell has ended. (Where both
-know subshells, as JupyterLab and ipykernel do, it reaches a running cell too.)
+The work has a thread of its own. A click reaches a kernel between two cells, and in a cell that
+awaits something; in one that blocks it does not (ipykernel 7.4, tests/lab/test_kernel.py). So
+either await the end, or end the cell with the widget and ask for `result` in a later one.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
@@ -41,7 +43,7 @@ class Guide:
         self._thread: Thread | None = None
         self._found: Any = None
         self._error: BaseException | None = None
-        self._done.on_click(lambda _: self._answered.set())
+        self._done.on_click(lambda _: self._is_done())
         self._stop.on_click(lambda _: self.stop())
         buttons = controls.row(self._done, self._stop)
         self.widget = widgets.VBox([self._said, self._text, buttons])
@@ -75,18 +77,38 @@ class Guide:
         self._stopped.set()
         self._answered.set()
 
-    def result(self) -> Any:
-        """What the work returned, once it is over; raises what it raised."""
-        if self._thread is None:
-            raise AxnbError("nothing was begun.")
+    async def finished(self) -> Any:
+        """Wait for the end of the work without blocking the kernel; what it returned or raised."""
+        thread = self._begun()
         try:
-            self._thread.join()
-        except KeyboardInterrupt:
+            await asyncio.get_running_loop().run_in_executor(None, thread.join)
+        except BaseException:
             self.stop()
             raise
+        return self.result()
+
+    def result(self) -> Any:
+        """What the work returned, or AxnbError while it is not over; raises what it raised."""
+        if self._begun().is_alive():
+            raise AxnbError("it is not over: do what the guide says, and run this cell again.")
         if self._error is not None:
             raise self._error
         return self._found
+
+    def wait(self) -> Any:
+        """Block until the work is over; `result`. Not for a cell: no click would reach it."""
+        self._begun().join()
+        return self.result()
+
+    def _begun(self) -> Thread:
+        if self._thread is None:
+            raise AxnbError("nothing was begun.")
+        return self._thread
+
+    def _is_done(self) -> None:
+        # A second click on a step that is over says nothing of the next one.
+        if not self._done.disabled:
+            self._answered.set()
 
     def _work(self, work: Callable[[Ask], Any]) -> None:
         try:

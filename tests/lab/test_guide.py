@@ -40,13 +40,15 @@ def test_steps_are_done_one_after_the_other() -> None:
     person = _Person(guide)
     guide.begin(lambda ask: [ask("first <b>"), ask("second", wants_text=True)])
     assert person.is_asked() == "first <b>"
+    with pytest.raises(AxnbError, match="not over"):
+        guide.result()
     assert person.text.layout.display == "none"
     person.done.click()
     assert person.is_asked() == "second"
     assert person.text.layout.display is None
     person.text.value = " it says R-1 \n"
     person.done.click()
-    assert guide.result() == ["", "it says R-1"]
+    assert guide.wait() == ["", "it says R-1"]
     assert "over" in told(person.said)
     assert person.done.disabled
 
@@ -67,7 +69,7 @@ def test_after_a_stop_nothing_is_asked_again() -> None:
     guide.begin(work)
     assert person.is_asked() == "first"
     person.stop.click()
-    assert guide.result() == 2
+    assert guide.wait() == 2
     assert stopped == ["first", "second"]
 
 
@@ -79,7 +81,7 @@ def test_what_goes_wrong_is_told_and_raised() -> None:
 
     guide.begin(work)
     with pytest.raises(AxnbError, match="no deployment"):
-        guide.result()
+        guide.wait()
     assert "there is no deployment." in told(_Person(guide).said)
     with pytest.raises(AxnbError, match="another"):
         guide.begin(work)
