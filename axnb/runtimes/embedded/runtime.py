@@ -85,8 +85,8 @@ def drawn_places(point: int, chance: Random | None) -> tuple[Place, ...]:
 class EmbeddedRuntime:
     """Rehearsals with processes of our own.
 
-    `snapshots` is an URL, empty for a folder in scratch, None for no bucket. Scratch is removed with
-    the last process unless it is to be kept.
+    `snapshots` is an URL, empty for a folder in scratch, None for no bucket. Scratch goes with the
+    last process unless it is to be kept.
     """
 
     def __init__(
@@ -215,7 +215,8 @@ class EmbeddedRehearsal:
         }.get(self._point, self._crash)
         victims, sentence = do(held, places, asked)
         answer = self._keep(asked.answer())
-        self._setup.world.alerts.wait_firing(self._task.conversation_id)
+        setup = self._setup
+        setup.world.alerts.wait_firing(self._task.conversation_id, setup.alert_seconds)
         return Interruption(
             sentence=f"{sentence}, held at {held.name}{self._torn()}",
             answer=answer,
@@ -253,7 +254,8 @@ class EmbeddedRehearsal:
             self._node.start()
         following = self._keep(self._node.ask(self._task.next_text))
         if resumed.error is None and following.error is None:
-            self._setup.world.alerts.wait_resolved(self._task.conversation_id)
+            setup = self._setup
+            setup.world.alerts.wait_resolved(self._task.conversation_id, setup.alert_seconds)
         return resumed, following
 
     def observe(self) -> Observation:
