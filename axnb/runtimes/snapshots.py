@@ -25,7 +25,7 @@ from typing import Any
 from axnb.errors import DamagedError, SourceError, UnavailableError
 from axnb.runtimes import Snapshot
 from axnb.runtimes.actor_state import FILE, State
-from axnb.runtimes.files import sync_folder, write_whole
+from axnb.runtimes.files import write_whole
 from axnb.runtimes.snapshot_stores import Store, open_store
 from axnb.substrate import encoding, layouts, manifest, tars
 from axnb.substrate.errors import ManifestError, ObjectError, TarError
@@ -102,7 +102,6 @@ def restore(url: str, key: str, into: Path, *, conversation_id: str | None = Non
         write_whole(aside / name, data)
     shutil.rmtree(into, ignore_errors=True)
     aside.rename(into)
-    sync_folder(into.parent)
     return snapshot
 
 
