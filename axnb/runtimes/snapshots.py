@@ -72,7 +72,7 @@ def take(url: str, conversation_id: str, state_dir: Path) -> Snapshot:
     key = next(k for k, names in _numbered(store, conversation_id) if not names)
     store.put(f"{key}/{_TAR}{SUFFIX}", data)
     store.put(f"{key}/{MANIFEST}", text.encode())
-    return Snapshot(key, _sha256(text.encode()), _summary(files))
+    return Snapshot(key, _sha256(data), _summary(files))
 
 
 def newest(url: str, conversation_id: str) -> Snapshot | None:
@@ -103,6 +103,17 @@ def restore(url: str, key: str, into: Path, *, conversation_id: str | None = Non
     shutil.rmtree(into, ignore_errors=True)
     aside.rename(into)
     return snapshot
+
+
+def remove(url: str, conversation_id: str) -> None:
+    """Delete every snapshot of a conversation. Raises SourceError."""
+    store = open_store(url)
+    for key, names in _numbered(store, conversation_id):
+        if not names:
+            break
+        # The manifest first: what is half deleted is torn, and no snapshot.
+        for name in sorted(names, key=lambda name: name != MANIFEST):
+            store.delete(f"{key}/{name}")
 
 
 def _numbered(store: Store, conversation_id: str) -> Iterator[tuple[str, set[str]]]:
@@ -161,16 +172,17 @@ def _verified(
         raise SourceError(f"{name} is none of a data-only actor.")
     if conversation_id is not None and told.actor_name != conversation_id:
         raise SourceError(f"{name} is that of another actor.")
-    files = _unpacked(store.get(f"{key}/{_TAR}{SUFFIX}", _MAX_SIZE), name)
+    data = store.get(f"{key}/{_TAR}{SUFFIX}", _MAX_SIZE)
+    if data is None:
+        raise DamagedError(f"{name} is torn: the object of {_TAR} is missing.")
+    files = _unpacked(data, name)
     state = _state(files)
     if state is not None and state.conversation_id != told.actor_name:
         raise DamagedError(f"{name} holds the state of another actor than its manifest names.")
-    return Snapshot(key, _sha256(text), _summary(files)), files
+    return Snapshot(key, _sha256(data), _summary(files)), files
 
 
-def _unpacked(data: bytes | None, name: str) -> dict[str, bytes]:
-    if data is None:
-        raise DamagedError(f"{name} is torn: the object of {_TAR} is missing.")
+def _unpacked(data: bytes, name: str) -> dict[str, bytes]:
     limits = Limits(max_size=_MAX_SIZE)
     try:
         pieces = list(encoding.ObjectReader(data, limits))

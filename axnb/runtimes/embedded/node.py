@@ -42,6 +42,8 @@ class NodeSetup:
     bucket: str | None
     policy: Policy
     task: Task
+    #: Do the snapshots lie where somebody else's may, and go at the end?
+    removes_bucket: bool = False
     #: How long an alert is waited for.
     alert_seconds: float = ALERT_SECONDS
 
