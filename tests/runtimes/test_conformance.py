@@ -110,20 +110,20 @@ def test_every_way_of_stopping_is_here() -> None:
 
 
 @pytest.mark.parametrize("name", _SLOW)
-def test_as_recorded_on_sqlite(name: str, tmp_path: Path) -> None:
-    with Stage(SQLITE[name], tmp_path) as stage:
+def test_as_recorded_on_sqlite(name: str, folder: Path) -> None:
+    with Stage(SQLITE[name], folder) as stage:
         stage.play()
         column = stage.generation.step_column
-        ours = sqlite_rows(tmp_path / "log.sqlite", column)
+        ours = sqlite_rows(folder / "log.sqlite", column)
         assert differences(stage, ours, sqlite_rows(stage.log.sqlite, column)) == ""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(POSTGRES))
-def test_as_recorded_on_postgres(name: str, tmp_path: Path, postgres: PostgresServer) -> None:
+def test_as_recorded_on_postgres(name: str, folder: Path, postgres: PostgresServer) -> None:
     ours, recorded = postgres.create_database(), postgres.create_database()
     postgres.execute(POSTGRES[name].dump, recorded)
-    with Stage(POSTGRES[name], tmp_path, ours) as stage:
+    with Stage(POSTGRES[name], folder, ours) as stage:
         stage.play()
         column = stage.generation.step_column
         there = postgres_rows(recorded, column)
@@ -131,8 +131,8 @@ def test_as_recorded_on_postgres(name: str, tmp_path: Path, postgres: PostgresSe
 
 
 @pytest.mark.parametrize("name", [name for name in QUICK if name.startswith("g8")])
-def test_services_that_are_not_there(name: str, tmp_path: Path) -> None:
-    with Stage(SQLITE[name], tmp_path) as stage:
+def test_services_that_are_not_there(name: str, folder: Path) -> None:
+    with Stage(SQLITE[name], folder) as stage:
         client = stage.second(stage.harness().endpoint)
         recorded = stage.recorded("*services")
         paths = {
