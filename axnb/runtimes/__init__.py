@@ -22,7 +22,7 @@ A rehearsal never judges: what it returns was observed. A step that a runtime ca
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, Literal, Protocol
@@ -50,7 +50,8 @@ Policy = Literal["ax", "requeue", "read-before-retry"]
 POLICIES: Mapping[Policy, str] = {
     "ax": "as released AX does: an empty start, which the built-in harness refuses",
     "requeue": "the last input is put to the harness again",
-    "read-before-retry": "the same, and the tool system is asked before a call is made again",
+    "read-before-retry": "the same, the tool system is asked before a call is made again, and an"
+    " upgrade takes the log over",
 }
 
 Kind = Literal["embedded", "ax", "command"]
@@ -114,6 +115,9 @@ class Answer:
     error: str | None = None
     #: The client went away by itself.
     cancelled: bool = False
+    #: The last step that the client said it had; None where the generation has no such field, or
+    #: the client named none.
+    cursor: int | None = None
 
 
 @dataclass(frozen=True)
@@ -128,12 +132,15 @@ class Interruption:
     victims: tuple[str, ...]
     #: The named place in the code; empty where there is none.
     failpoint: str = ""
-    #: Rows of the conversation in the log right after: step -> sha256 of the payload's text.
-    rows: Mapping[int, str] = field(default_factory=dict)
+    #: The log as it is right after, as `axnb load` takes it, and the generation that wrote it.
+    log: str = ""
+    generation: str = ""
     #: Requests that the tool had got by then; None where nobody can tell.
     requests: int | None = None
     #: Requests to the tool that may have been cut on their way.
     cut_requests: int = 0
+    #: The generation that reads this log next as it stands; empty where it is taken over first.
+    read_next_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -229,6 +236,9 @@ class Runtime(Protocol):
     @property
     def program(self) -> Program:
         """What is interrupted. Raises NotRunError where there is none."""
+
+    def task_for(self, task: Task, point: int, policy: Policy) -> Task:
+        """The task under the names that it has in this runtime."""
 
     def open(
         self, point: int, task: Task, policy: Policy, scratch: Path, chance: Random | None = None

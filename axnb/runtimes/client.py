@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import Message
@@ -36,11 +37,20 @@ class Client:
         text: str = "",
         *,
         harness: str = "",
+        config: bytes = b"",
+        cursor: int | None = None,
         seconds: float = REQUEST_SECONDS,
         on_output: Callable[[Output], None] = lambda _: None,
     ) -> Answer:
-        """Send one request and read its stream to the end; without text it is an empty one."""
-        return self.open(conversation_id, text, harness=harness, seconds=seconds).read(on_output)
+        """Send one request and read its stream to the end; without text it is an empty one.
+
+        `config` is the harness's configuration for the turn, an object as JSON text; `cursor` is
+        the last step that the client has, for which G7 and later have no field.
+        """
+        request = self.open(
+            conversation_id, text, harness=harness, config=config, cursor=cursor, seconds=seconds
+        )
+        return request.read(on_output)
 
     def open(
         self,
@@ -48,6 +58,8 @@ class Client:
         text: str = "",
         *,
         harness: str = "",
+        config: bytes = b"",
+        cursor: int | None = None,
         seconds: float = REQUEST_SECONDS,
     ) -> Request:
         """Send one request; its stream is read, or left, later."""
@@ -59,20 +71,27 @@ class Client:
             fields["inputs"] = content.encode([content.user_text(text)], self._generation)
         if harness and self._generation.owner_key:
             fields[self._generation.owner_key] = harness
+        if config and self._generation.config_key:
+            fields[self._generation.config_key] = config
+        field = f"last_{self._generation.step_column}"
+        if field not in method.request.DESCRIPTOR.fields_by_name:
+            cursor = None
+        elif cursor is not None:
+            fields[field] = cursor
         channel = grpc.insecure_channel(self._address, options=[("grpc.enable_retries", 0)])
         stream = channel.unary_stream(method.path, method.serialize_request, method.parse_response)(
             wire.request(self._generation, conversation_id, **fields), timeout=seconds
         )
-        return Request(text, channel, stream, self._generation)
+        return Request(Answer(text, cursor=cursor), channel, stream, self._generation)
 
 
 class Request:
     """A request that was sent. It can be left from another thread than the one that reads."""
 
     def __init__(
-        self, sent: str, channel: grpc.Channel, stream: Any, generation: Generation
+        self, begun: Answer, channel: grpc.Channel, stream: Any, generation: Generation
     ) -> None:
-        self._sent = sent
+        self._begun = begun
         self._channel = channel
         self._stream = stream
         self._generation = generation
@@ -94,7 +113,9 @@ class Request:
         finally:
             self._channel.close()
         left = self._left.is_set()
-        return Answer(self._sent, tuple(outputs), None if left else error, left)
+        return replace(
+            self._begun, outputs=tuple(outputs), error=None if left else error, cancelled=left
+        )
 
     def leave(self) -> None:
         """Go away, as a client does whose person closes the window."""

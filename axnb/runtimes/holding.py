@@ -12,9 +12,12 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from axnb.errors import AxnbError
+
+#: A name, and the facts by which one passage is told from another.
+Place: TypeAlias = tuple[str, Mapping[str, Any]]
 
 #: How long a rehearsal waits for a process to come to a place; a hang has to end.
 HOLD_SECONDS = 45.0
@@ -69,7 +72,7 @@ class Holds:
         """Hold who comes to `name` with these facts from now on; all others go on at once."""
         self.arm_any([(name, facts)])
 
-    def arm_any(self, places: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    def arm_any(self, places: Iterable[Place]) -> None:
         """Hold who comes to any of the places from now on; all others go on at once."""
         armed = list(places)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,7 +55,7 @@ def run_with(
 ) -> Result:
     """The same with a runtime of one's own, such as one that a test sabotages."""
     started = Started()
-    jobs = [job for policy in options.policies for job in _jobs(options, policy)]
+    jobs = [job for policy in options.policies for job in _jobs(runtime, options, policy)]
     # A person can do one thing at a time, and so can a deployment.
     at_once = _AT_ONCE if options.runtime == "embedded" else 1
     stopped = threading.Event()
@@ -80,14 +80,16 @@ def run_with(
     return resume_result(options, runtime, found, started)
 
 
-def _jobs(options: ResumeOptions, policy: Policy) -> Iterator[Job]:
+def _jobs(runtime: Runtime, options: ResumeOptions, policy: Policy) -> Iterator[Job]:
     """Every repetition of every point, and the cancellation once."""
     for point in options.points:
         for n in range(options.repeat):
             # Seeded by words, so that one point's draws do not hang on which others run.
             drawn = Random(f"{options.seed}/{policy}/{point}/{n}") if n else None  # noqa: S311
-            yield Job(point, policy, _task(options, policy, str(point), n), drawn)
-    yield Job(CANCELLED, policy, _task(options, policy, "cancelled", 0))
+            task = runtime.task_for(_task(options, policy, str(point), n), point, policy)
+            yield Job(point, policy, task, drawn)
+    task = _task(options, policy, "cancelled", 0)
+    yield Job(CANCELLED, policy, runtime.task_for(task, CANCELLED, policy))
 
 
 def _task(options: ResumeOptions, policy: Policy, point: str, repetition: int) -> Task:

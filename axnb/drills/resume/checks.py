@@ -7,11 +7,12 @@ broken in one place turns one step red.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from axnb.drills.resume.seen import Seen, delivered, told_error
+from axnb.drills.resume.replay import missed, other, wrong_replay
+from axnb.drills.resume.seen import Log, Seen, delivered, told_error
 from axnb.result import Verdict
 from axnb.runtimes import Answer, Output
 from axnb.text import count
@@ -72,27 +73,40 @@ def check_log(seen: Seen) -> Check:
         wrong.append((f"{count(log.rejected, 'row')} cannot be read", ()))
     wrong += _changed(seen)
     wrong += _not_logged(seen)
-    if log.decoded < log.stored:
-        lost = f"{seen.observation.generation} reads {log.decoded} of {log.stored} contents"
-        wrong.append((lost, ()))
+    wrong += [(lost, ()) for lost in _lost_content(seen)]
     evidence = tuple(_row(row.step, row.digest) for row in log.rows)
     if wrong:
         observed = "; ".join(sentence for sentence, _ in wrong)
         shown = tuple(entry for _, entries in wrong for entry in entries)
         return Check(expected, observed, "failed", shown or evidence)
-    before = len(seen.interruption.rows)
+    before = len(seen.before.rows)
     return Check(expected, f"{told}; {count(before, 'row')} of before unchanged", "ok", evidence)
+
+
+def _lost_content(seen: Seen) -> Iterator[str]:
+    """What servers that read the log decode as empty, or cannot read at all."""
+    upgraded = seen.taken_over
+    if upgraded is not None and not upgraded.readable:
+        yield f"{seen.interruption.read_next_by} cannot read the conversation"
+    elif upgraded is not None and upgraded.decoded < upgraded.stored:
+        told = f"{upgraded.decoded} of {upgraded.stored} contents"
+        yield f"{seen.interruption.read_next_by} reads {told} of before the upgrade"
+    if seen.log.decoded < seen.log.stored:
+        told = f"{seen.log.decoded} of {seen.log.stored} contents"
+        yield f"{seen.observation.generation} reads {told}"
 
 
 def _changed(seen: Seen) -> list[tuple[str, tuple[Evidence, ...]]]:
     """Rows of before the interruption that are gone or another."""
     now = {row.step: row.digest for row in seen.log.rows}
     found: list[tuple[str, tuple[Evidence, ...]]] = []
-    for step, digest in seen.interruption.rows.items():
-        if step not in now:
-            found.append((f"step {step} was there and is gone", (_row(step, digest),)))
-        elif now[step] != digest:
-            found.append((f"step {step} was changed", (_row(step, digest), _row(step, now[step]))))
+    for row in seen.before.rows:
+        was = _row(row.step, row.digest)
+        if row.step not in now:
+            found.append((f"step {row.step} was there and is gone", (was,)))
+        elif now[row.step] != row.digest:
+            evidence = (was, _row(row.step, now[row.step]))
+            found.append((f"step {row.step} was changed", evidence))
     return found
 
 
@@ -158,7 +172,10 @@ def check_effect(seen: Seen) -> Check:
     effects = seen.observation.effects
     if effects is None:
         return Check(expected, "the tool system cannot be read", "inconclusive")
-    evidence = (*evidence_of_effects(effects), *(_row(row.step, row.digest) for row, _ in seen.results))
+    evidence = (
+        *evidence_of_effects(effects),
+        *(_row(row.step, row.digest) for row, _ in seen.results),
+    )
     if not effects:
         if retry == "barrier" and seen.asks and not seen.results:
             shown = tuple(_row(row.step, row.digest) for row, _ in seen.asks)
@@ -213,9 +230,14 @@ def check_response(seen: Seen) -> Check:
         if answer.error is not None:
             what = "the resume" if answer is seen.resumed else "the next request"
             return Check(expected, f"{what} was refused: {told_error(answer)}", "failed", evidence)
-    if (changed := _differing(seen)) is not None:
+    if (changed := other(seen.log, _all_outputs(seen))) is not None:
         told = f"the client's {changed.kind} of step {changed.number} is not what the log holds"
         return Check(expected, told, "failed", (*evidence, _output(changed)))
+    if (wrong := wrong_replay(_open_outputs(seen.before), seen.resumed)) is not None:
+        return Check(expected, wrong, "failed", evidence)
+    if lost := missed(seen.log, (seen.first, interrupted, seen.resumed, seen.next)):
+        told = f"no client ever got {'step' if len(lost) == 1 else 'steps'} {_steps(lost)}"
+        return Check(expected, told, "failed", evidence)
     if seen.task.retry == "barrier" and any(output.kind == "confirmation" for output in outputs):
         return Check(expected, "the user is asked what happened", "ok", evidence)
     texts = [output.value for output in outputs if output.kind == "text"]
@@ -228,14 +250,15 @@ def check_response(seen: Seen) -> Check:
     return Check(expected, "the user gets the answer, and the next turn knows it", "ok", evidence)
 
 
-def _differing(seen: Seen) -> Output | None:
-    """An output whose words are not those that the log has under its number."""
-    logged = {(row.step, part.kind): part.value for row in seen.log.rows for part in row.parts}
-    for output in _all_outputs(seen):
-        place = (output.number, output.kind)
-        if output.kind == "text" and place in logged and logged[place] != output.value:
-            return output
-    return None
+def _open_outputs(log: Log) -> list[int]:
+    """Steps of the outputs of the turn that has no end."""
+    ends = [row.step for row in log.rows if row.mark == "end"]
+    begun = max(ends, default=0)
+    return [row.step for row in log.rows if row.step > begun and row.mark not in ("input", "end")]
+
+
+def _steps(steps: Sequence[int]) -> str:
+    return ", ".join(map(str, steps))
 
 
 def check_alert(seen: Seen) -> Check:

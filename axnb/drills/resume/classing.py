@@ -55,6 +55,8 @@ def why(seen: Seen, checks: Mapping[str, Check]) -> str:
     }[found]
     if not seen.is_over:
         return f"{told}; every later request is refused"
+    if seen.resumed.error is not None:
+        return f"{told}; the resume was refused"
     if seen.asks:
         return f"{told}; a person is asked"
     if checks["log-sequence"].verdict == "failed":

@@ -15,13 +15,15 @@ from axnb.result import Verdict
 from axnb.runtimes import CANCELLED, POINTS
 from axnb.text import count
 
-#: The worst first.
-_ORDER: Sequence[Verdict] = ("failed", "inconclusive", "not-run", "ok")
 
-
-def worst(verdicts: Sequence[Verdict]) -> Verdict:
-    """The worst of several verdicts; `ok` of none is never asked for."""
-    return min(verdicts, key=_ORDER.index)
+def overall(verdicts: Sequence[Verdict]) -> Verdict:
+    """One verdict for several: never ok by what was not run."""
+    for verdict in ("failed", "inconclusive"):
+        if verdict in verdicts:
+            return verdict
+    if "not-run" not in verdicts:
+        return "ok"
+    return "inconclusive" if "ok" in verdicts else "not-run"
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,8 @@ class Judged:
     def verdict(self) -> Verdict:
         """The worst of its checks and of its reversal; of CANCELLED, these two alone."""
         if self.cancellation is not None:
-            return worst([self.cancellation.verdict, self.reversal.verdict])
-        return worst([*(check.verdict for check in self.checks.values()), self.reversal.verdict])
+            return overall([self.cancellation.verdict, self.reversal.verdict])
+        return overall([*(check.verdict for check in self.checks.values()), self.reversal.verdict])
 
     @property
     def effect_class(self) -> str:

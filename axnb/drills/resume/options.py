@@ -90,3 +90,17 @@ def _check_all(what: str, chosen: Sequence[object], known: Sequence[object]) -> 
 
 def _list(names: Sequence[object]) -> str:
     return ", ".join(str(name) for name in names)
+
+
+def planned(options: ResumeOptions) -> list[str]:
+    """What a drill does and reads, a line each, in the order in which it is done."""
+    told = [
+        f"{policy} {point}: {POINTS[point]}; resume, ask for the next turn, reverse the effect"
+        for policy in options.policies
+        for point in options.points
+    ]
+    told += [f"{policy}: the client cancels after the commit" for policy in options.policies]
+    times = f", {options.repeat} times each" if options.repeat > 1 else ""
+    reads = "the log, the tool's ledger, the alerts"
+    reads += "" if options.snapshots is None else ", the snapshots"
+    return [*told, f"After each is read{times}: {reads}."]

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from axnb.case.case import Case
-from axnb.drills.resume.seen import Seen, read_log
+from axnb.drills.resume.seen import Log, Read, Seen, read
 from axnb.errors import AxnbError
-from axnb.loading import load_state
-from axnb.mapping import state_map
-from axnb.runtimes import (
-    Answer,
-    Interruption,
-    NotRunError,
-    Observation,
-    Policy,
-    Rehearsal,
-    Runtime,
-    Task,
-)
+from axnb.runtimes import Interruption, NotRunError, Policy, Rehearsal, Runtime, Task
 from axnb.settings import Settings
 
 
@@ -59,7 +46,7 @@ def rehearse(runtime: Runtime, job: Job, scratch: Path, settings: Settings) -> R
     except AxnbError as err:
         return Rehearsed(job, told=str(err))
     try:
-        return Rehearsed(job, _through(rehearsal, job, settings))
+        return Rehearsed(job, _through(runtime, rehearsal, job, settings))
     except NotRunError as err:
         return Rehearsed(job, told=str(err), is_not_run=True)
     except AxnbError as err:
@@ -68,29 +55,20 @@ def rehearse(runtime: Runtime, job: Job, scratch: Path, settings: Settings) -> R
         rehearsal.close()
 
 
-def _through(rehearsal: Rehearsal, job: Job, settings: Settings) -> Seen:
+def _through(runtime: Runtime, rehearsal: Rehearsal, job: Job, settings: Settings) -> Seen:
     first = rehearsal.prepare()
     interruption = rehearsal.interrupt()
+    conversation_id = job.task.conversation_id
+    before = read(interruption.log, conversation_id, interruption.generation, settings)
+    taken_over = _taken_over(interruption, conversation_id, settings)
+    if runtime.program.kind == "command":
+        # Others work there, too: what was read a moment ago may be somebody else's by now.
+        again = read(interruption.log, conversation_id, interruption.generation, settings)
+        _check_unchanged(before, again)
     resumed, following = rehearsal.resume()
     observation = rehearsal.observe()
-    seen = _seen(job, first, interruption, (resumed, following), observation, settings)
-    # What the drill caused, it undoes; only then is the tool read for the last time.
-    try:
-        return replace(seen, reversal=rehearsal.reverse())
-    except AxnbError as err:
-        return replace(seen, not_reversed=str(err))
-
-
-def _seen(
-    job: Job,
-    first: Answer,
-    interruption: Interruption,
-    answers: tuple[Answer, Answer],
-    observation: Observation,
-    settings: Settings,
-) -> Seen:
-    log = read_log(
-        observation.log, job.task.conversation_id, observation.generation, settings
+    found = read(
+        observation.log, conversation_id, observation.generation, settings, observation.bucket or ""
     )
     seen = Seen(
         point=job.point,
@@ -98,25 +76,34 @@ def _seen(
         task=job.task,
         first=first,
         interruption=interruption,
-        resumed=answers[0],
-        next=answers[1],
+        before=before.log,
+        resumed=resumed,
+        next=following,
         observation=observation,
-        log=log,
+        log=found.log,
+        taken_over=taken_over,
+        torn=found.torn,
         reversal=None,
     )
-    if observation.bucket is None:
-        return seen
-    return replace(seen, torn=tuple(_torn(observation.bucket, settings)))
-
-
-def _torn(bucket: str, settings: Settings) -> Iterator[str]:
-    """What is wrong with the snapshots of a bucket, as `axnb map --verify` finds it."""
-    case = Case(None, settings)
+    # What the drill caused, it undoes; only then is the tool read for the last time.
     try:
-        found = load_state(case, [bucket], verify=True)
-        yield from found.skipped
-        for finding in state_map(case, found.skipped).findings:
-            if finding.severity == "error" and finding.snapshot is not None:
-                yield f"{finding.id} {finding.name}: {finding.snapshot}"
-    finally:
-        case.close()
+        return replace(seen, reversal=rehearsal.reverse())
+    except AxnbError as err:
+        return replace(seen, not_reversed=str(err))
+
+
+def _taken_over(interruption: Interruption, conversation_id: str, settings: Settings) -> Log | None:
+    """The log as the next version reads it, where that is another and takes nothing over."""
+    generation = interruption.read_next_by
+    if generation in ("", interruption.generation):
+        return None
+    return read(interruption.log, conversation_id, generation, settings).log
+
+
+def _check_unchanged(before: Read, again: Read) -> None:
+    """Raises AxnbError if the conversation changed between the interruption and the resume."""
+    if before.log.rows != again.log.rows:
+        raise AxnbError(
+            "the conversation changed between the interruption and the resume: somebody else "
+            "goes on with it; nothing was resumed, rehearse again."
+        )

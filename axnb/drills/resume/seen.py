@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+import duckdb
+
 from axnb.ax.versions import GENERATIONS
 from axnb.case.case import Case, ask
-from axnb.loading import load
+from axnb.loading import load, load_state
+from axnb.mapping import state_map
 from axnb.runtimes import Answer, Interruption, Observation, Output, Policy, Reversal, Task
 from axnb.settings import Settings
 from axnb.text import cut_middle, safe
@@ -68,6 +71,11 @@ class Log:
     rejected: int
 
     @property
+    def last_step(self) -> int:
+        """The highest number; 0 of a conversation without a row."""
+        return max((row.step for row in self.rows), default=0)
+
+    @property
     def completed(self) -> int:
         """Turns that have an end."""
         return sum(
@@ -88,11 +96,15 @@ class Seen:
     task: Task
     first: Answer
     interruption: Interruption
+    #: The log right after the interruption, and at the end.
+    before: Log
     resumed: Answer
     next: Answer
     observation: Observation
     log: Log
     reversal: Reversal | None
+    #: The log right after the interruption as another version reads it; None where none does.
+    taken_over: Log | None = None
     #: Why the effects could not be undone; empty where they were.
     not_reversed: str = ""
     #: What is wrong with snapshots of the bucket, a sentence each.
@@ -100,8 +112,8 @@ class Seen:
 
     @property
     def is_over(self) -> bool:
-        """Did the client get an end for every request after the interruption?"""
-        return self.resumed.error is None and self.next.error is None
+        """Has every turn an end? The last request is run only after what was open is closed."""
+        return self.next.error is None
 
     @property
     def reservation(self) -> str | None:
@@ -152,25 +164,46 @@ def delivered(answer: Answer, kind: str) -> list[Output]:
     return [output for output in answer.outputs if output.kind == kind]
 
 
-def read_log(locator: str, conversation_id: str, generation: str, settings: Settings) -> Log:
-    """Read a log as `axnb load` does. Raises SourceError where it cannot be read."""
+@dataclass(frozen=True)
+class Read:
+    """What axnb itself reads of a log, and of a bucket beside it."""
+
+    log: Log
+    #: What is wrong with snapshots of the bucket, a sentence each.
+    torn: tuple[str, ...] = ()
+
+
+def read(
+    locator: str, conversation_id: str, generation: str, settings: Settings, bucket: str = ""
+) -> Read:
+    """Read a log as `axnb load` does, and verify a bucket. Raises SourceError for what cannot be
+    read."""
     case = Case(None, settings)
     try:
         load(case, [locator])
         with case.reading() as session:
-            ((source, rejected),) = [
-                (found["name"], found["rejected"])
-                for found in ask(session, "sources")
-                if found["kind"] == "eventlog"
-            ]
-            values = {"source": source, "id": conversation_id}
-            rows = tuple(_rows(ask(session, "logged_parts", values)))
-            seen = histories(session, GENERATIONS[generation], [conversation_id])
-            history = seen.get((source, conversation_id))
+            log = _log(session, conversation_id, generation)
+        if not bucket:
+            return Read(log)
+        found = load_state(case, [bucket], verify=True)
+        findings = state_map(case, found.skipped).findings
     finally:
         case.close()
+    wrong = [f for f in findings if f.severity == "error" and f.snapshot is not None]
+    return Read(log, (*found.skipped, *(f"{f.id} {f.name}: {f.snapshot}" for f in wrong)))
+
+
+def _log(session: duckdb.DuckDBPyConnection, conversation_id: str, generation: str) -> Log:
+    ((source, rejected),) = [
+        (found["name"], found["rejected"])
+        for found in ask(session, "sources")
+        if found["kind"] == "eventlog"
+    ]
+    values = {"source": source, "id": conversation_id}
+    seen = histories(session, GENERATIONS[generation], [conversation_id])
+    history = seen.get((source, conversation_id))
     return Log(
-        rows=rows,
+        rows=tuple(_rows(ask(session, "logged_parts", values))),
         readable=bool(history and history.readable and _is_column(history.column, generation)),
         decoded=history.contents_decoded if history else 0,
         stored=history.contents_stored if history else 0,

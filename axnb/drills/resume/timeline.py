@@ -25,9 +25,8 @@ _MARKS = {"tool_call": "call", "tool_result": "result", "confirmation": "questio
 
 def timeline(seen: Seen) -> list[dict[str, Any]]:
     """`{who, what, step, mark}` for each event; the interruption has the mark `kill`."""
-    before = [row for row in seen.log.rows if row.step in seen.interruption.rows]
-    after = [row for row in seen.log.rows if row.step not in seen.interruption.rows]
-    first, task = _split(before)
+    first, task = _split(seen.before.rows)
+    after = [row for row in seen.log.rows if row.step > seen.before.last_step]
     resumed, later = _split(after) if seen.resumed.error is None else ([], after)
     requests = len(seen.observation.requests or ())
     early = min(seen.interruption.requests or 0, requests)

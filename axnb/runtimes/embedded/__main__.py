@@ -6,7 +6,12 @@ import sys
 from importlib import import_module
 
 #: A program's name and its module, which has `main(arguments) -> exit code`.
-PROGRAMS = {"serve": "axnb.runtimes.embedded.server"}
+PROGRAMS = {
+    "serve": "axnb.runtimes.embedded.server",
+    "actor": "axnb.runtimes.actor",
+    "tools": "axnb.runtimes.tools",
+    "watchdog": "axnb.runtimes.watchdog",
+}
 
 
 def main(arguments: list[str]) -> int:
