@@ -85,7 +85,7 @@ def test_what_cannot_be_served_is_refused(text: str, sentence: str, tmp_path: Pa
 
 
 def test_the_version_is_mandatory(tmp_path: Path) -> None:
-    with pytest.raises(AxnbError, match="no ax.yaml of version"):
+    with pytest.raises(AxnbError, match=r"is no ax\.yaml"):
         config(tmp_path, NEW, version="v2")
 
 
