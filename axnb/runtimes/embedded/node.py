@@ -22,7 +22,7 @@ from axnb.runtimes.failpoints import PLACES
 from axnb.runtimes.holding import Holds
 from axnb.runtimes.processes import Process, free_port, wait_until_answers
 from axnb.runtimes.programs import command
-from axnb.runtimes.rehearsing import World
+from axnb.runtimes.rehearsing import ALERT_SECONDS, World
 
 #: The harness of a rehearsal: the built-in one, which refuses an empty start.
 HARNESS = "antigravity"
@@ -42,6 +42,10 @@ class NodeSetup:
     bucket: str | None
     policy: Policy
     task: Task
+    #: Do the snapshots lie where somebody else's may, and go at the end?
+    removes_bucket: bool = False
+    #: How long an alert is waited for.
+    alert_seconds: float = ALERT_SECONDS
 
 
 class Node:
