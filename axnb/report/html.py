@@ -10,7 +10,9 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from axnb.report import charts
+from axnb.report import charts, drill_charts
+from axnb.report.drill_view import DrillView, drill_view
+from axnb.report.drill_words import CLASSES, does, interrupted, reach
 from axnb.report.view import MOST_SENTENCES, MOST_SOURCES, brief, capital, view, whose
 from axnb.report.words import SOURCE_KINDS
 from axnb.result import Result
@@ -59,12 +61,37 @@ def render_report(result: Result) -> str:
             lanes=drawn,
             lane_width=_lane_width(drawn),
             size=charts,
+            drill_size=drill_charts,
             attention=result.measures.get("need_attention", 0),
             sources=[_source(source) for source in result.sources[:MOST_SOURCES]],
             most=MOST_SENTENCES,
             check=_check(result),
+            **_drill(result),
         )
     )
+
+
+def _drill(result: Result) -> dict[str, Any]:
+    """What the report shows of a result that has steps."""
+    drill = drill_view(result)
+    if drill is None:
+        return {"drill": None}
+    return {
+        "drill": drill,
+        "interrupted": interrupted(result),
+        "reach": reach(drill),
+        "classes": list(CLASSES.items()),
+        "matrix": drill_charts.matrix(drill),
+        "pictures_of": _pictures(drill),
+        "has_effects": any(point.effect for policy in drill.policies for point in policy.points),
+    }
+
+
+def _pictures(drill: DrillView) -> dict[tuple[str, str], drill_charts.TimelinePicture]:
+    """The timeline of each point that has one."""
+    points = [point for policy in drill.policies for point in policy.points]
+    drawn = ((p, drill_charts.timeline(p, f"timeline-{n}")) for n, p in enumerate(points, 1))
+    return {(p.policy, p.name): picture for p, picture in drawn if picture is not None}
 
 
 @cache
@@ -85,6 +112,7 @@ def environment(*rooms: str) -> Environment:
         "capital": capital,
         "moment": _moment,
         "plain": _plain,
+        "does": does,
     }
     return templates
 

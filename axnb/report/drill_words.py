@@ -1,0 +1,189 @@
+"""A drill in words: points and checks in short, evidence, what was interrupted, and how it went."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from axnb.ax.versions import GENERATIONS
+from axnb.report.view import brief
+from axnb.result import Result
+from axnb.runtimes import POINTS
+from axnb.text import count
+
+if TYPE_CHECKING:
+    from axnb.report.drill_view import DrillView, Judged, Point, Policy
+
+#: What a point is called in a few words, by its title.
+SHORT_POINTS: Mapping[str, str] = {
+    POINTS[1]: "before the call is emitted",
+    POINTS[2]: "call emitted, no result yet",
+    POINTS[3]: "tool committed, not logged",
+    POINTS[4]: "inside the log's transaction",
+    POINTS[5]: "client leaves, actor goes on",
+    POINTS[6]: "server restarts, actor active",
+    POINTS[7]: "actor evicted and restored",
+    POINTS[8]: "upgraded, then rolled back",
+}
+
+#: What the checks of the resume drill are called in a word, and what each looks at.
+SHORT_CHECKS: Mapping[str, str] = {
+    "state": "state",
+    "log-sequence": "log",
+    "snapshot-version": "snapshot",
+    "side-effect": "effect",
+    "retry-count": "retries",
+    "response": "answer",
+    "alert": "alert",
+}
+CHECKS: Mapping[str, str] = {
+    "state": "the last state of the turn",
+    "log-sequence": "the numbers of the log's rows, and what they hold",
+    "snapshot-version": "the snapshot from which the actor was restored",
+    "side-effect": "the effects, read back from the tool's own ledger",
+    "retry-count": "the requests that the tool got, and those that the runtime tells of",
+    "response": "what the user was answered",
+    "alert": "the alert that an operator got",
+}
+
+#: What became of a side effect.
+CLASSES: Mapping[str, str] = {
+    "executed": "the tool was asked once, and its result is in the log",
+    "reused": "the tool was not asked again: the result of its first answer was used",
+    "re-executed": "the tool was asked again, and did it again",
+    "uncertain": "neither the log nor the user can tell whether it was done",
+    "not-executed": "it was not done",
+}
+
+#: How a runtime is told of.
+_RUNTIMES = {
+    "embedded": "axnb's own stand-in for AX, in real processes",
+    "ax": "a real AX server",
+    "command": "a deployment of yours, by commands",
+}
+_DIGEST = re.compile("[0-9a-f]{40,}")
+_STORES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
+_SNAPSHOTS = {"file": "snapshots in a folder", "s3": "snapshots in a bucket", "": "no snapshots"}
+
+
+def as_evidence(evidence: Iterable[Mapping[str, Any]], most: int) -> tuple[str, ...]:
+    """Evidence on one line each: `ledger: entry 1, status reserved`."""
+    every = list(evidence)
+    told = [_evidence(one) for one in every[:most]]
+    more = [f"… {len(every) - most:,} more in result.json"] if len(every) > most else []
+    return tuple([*told, *more])
+
+
+def _evidence(one: Mapping[str, Any]) -> str:
+    kind = brief(one.get("kind", "evidence"), 40)
+    parts = [
+        f"{brief(name.replace('_', ' '), 40)} {brief(_value(value), 80)}"
+        for name, value in list(one.items())[:12]
+        if name != "kind" and value not in (None, "")
+    ]
+    return brief(f"{kind}: {', '.join(parts)}" if parts else kind, 400)
+
+
+def _value(value: Any) -> str:
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    # The beginning of a digest tells it from the others; result.json has all of it.
+    return f"{value[:12]}…" if _DIGEST.fullmatch(value) else value
+
+
+def as_runs(runs: Mapping[str, int]) -> str:
+    """How often a step had a verdict that is not ok: `failed 1 of 10`; empty where it never had."""
+    total = sum(runs.values())
+    told = [f"{brief(word, 20)} {n:,}" for word, n in runs.items() if word != "ok" and n]
+    return f"{', '.join(told)} of {total:,}" if told and total > 1 else ""
+
+
+# --- what was interrupted ------------------------------------------------------------------------
+
+
+def interrupted(result: Result) -> list[tuple[str, list[str]]]:
+    """What was interrupted and how: a name and its sentences each; nothing for another drill."""
+    program = result.answer.get("program")
+    if not isinstance(program, Mapping):
+        return []
+    asked = result.parameters
+    kind = brief(program.get("kind"), 40)
+    store = brief(asked.get("store"), 40)
+    bucket = brief(asked.get("snapshots"), 80)
+    how = [
+        _RUNTIMES.get(kind, kind),
+        _generation(program.get("generation")),
+        f"log in {_STORES.get(store, store)}" if store else "",
+        _SNAPSHOTS.get(bucket, f"snapshots in {bucket}"),
+    ]
+    digest = brief(program.get("sha256"), 80)
+    name = f"program {brief(program.get('name'), 60)}, sha256 {digest[:16]}"
+    tool = "idempotent" if asked.get("idempotent") else "not idempotent"
+    points: Any = asked.get("points")
+    times = asked.get("repeat", 1)
+    often = "once" if times == 1 else f"{times} times"
+    at = f"at {count(len(points), 'point')}, {often} each" if isinstance(points, list) else often
+    return [
+        ("interrupted", [", ".join(filter(None, how)), *([name] if digest else [])]),
+        ("asked as", [f"{_policies(asked.get('policies'))}; tool {tool}; {at}"]),
+    ]
+
+
+def _generation(name: Any) -> str:
+    known = GENERATIONS.get(str(name))
+    return known.label if known else brief(name, 40)
+
+
+def _policies(names: Any) -> str:
+    listed = names if isinstance(names, list) else []
+    told = ", ".join(brief(name, 40) for name in listed[:6]) or "–"
+    return f"{'policy' if len(listed) == 1 else 'policies'} {told}"
+
+
+# --- how it went ---------------------------------------------------------------------------------
+
+
+def reach(looked: DrillView) -> list[str]:
+    """How far the verdict reaches, a sentence each."""
+    steps = [step for policy in looked.policies for point in policy.points for step in point.steps]
+    by = {"failed": 0, "inconclusive": 0, "not-run": 0, "ok": 0}
+    for step in steps:
+        by["not-run" if step is None else step.verdict] += 1
+    points = sum(len(policy.points) for policy in looked.policies)
+    words = ("failed", "inconclusive", "not run", "ok")
+    parts = [f"{n:,} {word}" for n, word in zip(by.values(), words, strict=True) if n]
+    told = [f"{count(len(steps), 'check')} at {count(points, 'point')}: {', '.join(parts)}."]
+    if any(point.effect for policy in looked.policies for point in policy.points):
+        effects = tally([point for policy in looked.policies for point in policy.points])
+        told.append(f"Side effects: {in_words(effects)}.")
+    return told
+
+
+def tally(points: Sequence[Point]) -> dict[str, int]:
+    """How often an effect was doubled, lost or left unknown, and a person is needed."""
+    return {
+        "doubled": sum((point.effects or 0) > 1 for point in points),
+        "lost": sum(point.effects == 0 and point.became != "uncertain" for point in points),
+        "unknown": sum(point.became == "uncertain" for point in points),
+        "person": sum(point.needs_person for point in points),
+    }
+
+
+def in_words(effects: Mapping[str, int]) -> str:
+    """A tally as text: `doubled 4, lost 1; a person is needed at 5 points`."""
+    told = [f"{word} {n:,}" for word, n in effects.items() if n and word != "person"]
+    points = count(effects["person"], "point")
+    person = f"a person is needed at {points}" if effects["person"] else "no person is needed"
+    return f"{', '.join(told) or 'none doubled, lost or unknown'}; {person}"
+
+
+def does(policy: Policy) -> str:
+    """What a policy does, in one line."""
+    return in_words(tally(policy.points))
+
+
+def cell_words(point: Point, check: str, step: Judged | None) -> str:
+    """A cell of the matrix for who cannot see it: `point 3, side-effect: failed`."""
+    return f"point {point.name}, {check}: {'no such step' if step is None else step.word}"
