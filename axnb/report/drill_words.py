@@ -21,9 +21,9 @@ SHORT_POINTS: Mapping[str, str] = {
     POINTS[1]: "before the call is emitted",
     POINTS[2]: "call emitted, no result yet",
     POINTS[3]: "tool committed, not logged",
-    POINTS[4]: "inside the log's transaction",
-    POINTS[5]: "client leaves, actor goes on",
-    POINTS[6]: "server restarts, actor active",
+    POINTS[4]: "inside the log transaction",
+    POINTS[5]: "client leaves mid-turn",
+    POINTS[6]: "server restarts mid-turn",
     POINTS[7]: "actor evicted and restored",
     POINTS[8]: "upgraded, then rolled back",
 }
@@ -73,7 +73,7 @@ def as_evidence(evidence: Iterable[Mapping[str, Any]], most: int) -> tuple[str, 
     every = list(evidence)
     told = [_evidence(one) for one in every[:most]]
     more = [f"… {len(every) - most:,} more in result.json"] if len(every) > most else []
-    return tuple([*told, *more])
+    return (*told, *more)
 
 
 def _evidence(one: Mapping[str, Any]) -> str:

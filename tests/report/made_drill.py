@@ -99,8 +99,13 @@ def _step(policy: str, point: int, check: str, letter: str) -> dict[str, Any]:
             "response": [{"kind": "answer", "error": observed}] if verdict == "failed" else [],
         }.get(check, [{"kind": "row", "step": 7, "digest": "5c" * 32}])
     return {
-        **{"policy": policy, "point": point, "check": check, "expected": expected},
-        **{"observed": observed, "evidence": evidence, "verdict": verdict},
+        "policy": policy,
+        "point": point,
+        "check": check,
+        "expected": expected,
+        "observed": observed,
+        "evidence": evidence,
+        "verdict": verdict,
     }
 
 
@@ -176,7 +181,9 @@ def drill_result(*policies: str, **parts: Any) -> Result:
     answer = {
         "schema": "axnb.resume-drill/1",
         "program": {
-            **{"kind": "embedded", "generation": "G8", "sha256": "0123456789abcdef" * 4},
+            "kind": "embedded",
+            "generation": "G8",
+            "sha256": "0123456789abcdef" * 4,
             "name": "axnb.runtimes.embedded",
         },
         "policies": made,
