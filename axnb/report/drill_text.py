@@ -7,7 +7,7 @@ from typing import Any
 
 from axnb.ax.versions import GENERATIONS
 from axnb.report.commands import Command, explain, next_lines
-from axnb.report.drill_view import DrillView, Judged, Point, Policy, drill_view
+from axnb.report.drill_view import DrillView, Judged, Point, Policy, drill_view, rank
 from axnb.report.drill_words import does, interrupted, reach
 from axnb.report.terminal import COLOURS, WIDTH, beside, verdict_word
 from axnb.report.view import brief, capital
@@ -18,7 +18,6 @@ from axnb.text import columns, cut, cut_middle, pad, safe, wrap
 _NAME = 12
 _POINT = 33
 _FEW = 16
-_WORST: Sequence[Verdict] = ("failed", "inconclusive", "not-run", "ok")
 
 
 def render_drill(result: Result, *, colour: bool = False) -> str:
@@ -131,7 +130,7 @@ def _offered(result: Result, looked: DrillView | None) -> list[Command]:
     if result.drill != "resume" or not points:
         return []
     again = ["axnb", "drill", "resume", *_asked(result.parameters)]
-    worst = min(points, key=lambda point: _WORST.index(point.verdict))
+    worst = min(points, key=rank)
     commands = []
     if worst.policy in POLICIES and worst.name.isdecimal():
         only = ["--policy", worst.policy, "--points", worst.name]

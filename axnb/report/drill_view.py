@@ -176,7 +176,7 @@ def _steps_of(policy: str, steps: Iterable[_Step]) -> dict[str, dict[str, _Step]
     for step in steps:
         if _policy_of(step) == policy:
             here, check = found.setdefault(str(step["point"]), {}), str(step["check"])
-            if check not in here or _rank(step) < _rank(here[check]):
+            if check not in here or _severity(step) < _severity(here[check]):
                 here[check] = step
     return found
 
@@ -265,7 +265,12 @@ def as_verdict(word: Any) -> Verdict:
     return next((verdict for verdict in SIGNS if verdict == word), "inconclusive")
 
 
-def _rank(step: _Step) -> int:
+def rank(part: Judged | Point | Policy) -> int:
+    """How bad a verdict is: 0 is the worst."""
+    return _WORST.index(part.verdict)
+
+
+def _severity(step: _Step) -> int:
     return _WORST.index(as_verdict(step["verdict"]))
 
 

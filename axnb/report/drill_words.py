@@ -119,14 +119,15 @@ def interrupted(result: Result) -> list[tuple[str, list[str]]]:
         _SNAPSHOTS.get(bucket, f"snapshots in {bucket}"),
     ]
     digest = brief(program.get("sha256"), 80)
-    name = f"program {brief(program.get('name'), 60)}, sha256 {digest[:16]}"
+    name = f"{brief(program.get('name'), 60)}, sha256 {digest[:16]}"
     tool = "idempotent" if asked.get("idempotent") else "not idempotent"
     points: Any = asked.get("points")
     times = asked.get("repeat", 1)
     often = "once" if times == 1 else f"{times} times"
     at = f"at {count(len(points), 'point')}, {often} each" if isinstance(points, list) else often
     return [
-        ("interrupted", [", ".join(filter(None, how)), *([name] if digest else [])]),
+        ("interrupted", [", ".join(filter(None, how))]),
+        *([("program", [name])] if digest else []),
         ("asked as", [f"{_policies(asked.get('policies'))}; tool {tool}; {at}"]),
     ]
 
