@@ -17,6 +17,7 @@ from axnb.text import columns, cut, cut_middle, pad, safe, wrap
 
 _NAME = 12
 _POINT = 33
+_EFFECT = 14
 _FEW = 16
 
 
@@ -57,8 +58,12 @@ def _policy(policy: Policy, looked: DrillView, colour: bool) -> list[str]:
     name = cut_middle(policy.name.upper(), 30)
     room = WIDTH - columns(f"{name}  {word}   ")
     title = f"{name}  {shown}   {_cut(policy.means, room)}".strip()
-    widths = [columns(column) for column in looked.columns]
-    heads = "  ".join(pad(c, w) for c, w in zip(looked.columns, widths, strict=True))
+    room = (WIDTH - _POINT - _EFFECT) // max(len(looked.columns), 1) - 2
+    names = looked.columns
+    if sum(columns(name) + 2 for name in names) > WIDTH - _POINT - _EFFECT + 1:
+        names = tuple(cut(name, max(room, 1)) for name in names)
+    widths = [columns(name) for name in names]
+    heads = "  ".join(names)
     lines = [title, f"  {does(policy)}."] if _has_effects(policy) else [title]
     lines.append(_cut(f"{'':{_POINT}}{heads} effects", WIDTH))
     for point in policy.points:

@@ -16,8 +16,8 @@ from axnb.result import SIGNS, Result, Verdict
 from axnb.text import count
 
 #: Policies, points of one and checks of one that are shown; entries of a timeline, and evidence.
-MOST_POLICIES, MOST_POINTS, MOST_CHECKS = 6, 24, 12
-MOST_ENTRIES, MOST_EVIDENCE = 60, 12
+MOST_POLICIES, MOST_POINTS, MOST_CHECKS = 4, 16, 10
+MOST_ENTRIES, MOST_EVIDENCE = 60, 8
 
 _Step = Mapping[str, Any]
 
@@ -189,11 +189,19 @@ def _policy(
 ) -> Policy:
     about = {str(point["point"]): point for point in told.get("points", ())}
     names = list(dict.fromkeys([*about, *steps]))
-    shown = names[:MOST_POINTS]
+    bad = {
+        point: min(map(_severity, [*steps.get(point, {}).values(), *_those(about.get(point))]))
+        for point in names
+    }
+    # Where there is no room for all, the worst are kept, in their order.
+    kept = set(sorted(names, key=bad.__getitem__)[:MOST_POINTS])
     points = tuple(
-        _point(name, point, about.get(point, {}), steps.get(point, {}), checks) for point in shown
+        _point(name, point, about.get(point, {}), steps.get(point, {}), checks)
+        for point in names
+        if point in kept
     )
-    verdict = as_verdict(told["verdict"]) if "verdict" in told else _worst(points)
+    worst = _WORST[min(bad.values(), default=_WORST.index("not-run"))]
+    verdict = as_verdict(told.get("verdict", worst))
     return Policy(
         name=brief(name, 40),
         means=brief(told.get("means"), 200),
@@ -201,8 +209,12 @@ def _policy(
         verdict=verdict,
         points=points,
         cancellation=_judged("cancellation", told.get("cancellation")),
-        more=len(names) - len(shown),
+        more=len(names) - len(points),
     )
+
+
+def _those(told: _Step | None) -> list[_Step]:
+    return [] if told is None else [told]
 
 
 def _point(

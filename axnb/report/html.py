@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from axnb.report import charts, drill_charts
-from axnb.report.drill_view import DrillView, drill_view
+from axnb.report.drill_view import DrillView, drill_view, rank
 from axnb.report.drill_words import CLASSES, does, interrupted, reach
 from axnb.report.view import MOST_SENTENCES, MOST_SOURCES, brief, capital, view, whose
 from axnb.report.words import SOURCE_KINDS
@@ -26,6 +26,9 @@ _LIVE = "live backup"
 #: Remarks on one source that are shown, and files that a command names.
 _MOST_REMARKS = 10
 _MOST_FILES = 60
+
+#: Letters that all points of a drill may take that are told in full.
+_DETAILS_ROOM = 250_000
 
 
 #: How a source was read, by the mode that its custody names.
@@ -83,8 +86,20 @@ def _drill(result: Result) -> dict[str, Any]:
         "classes": list(CLASSES.items()),
         "matrix": drill_charts.matrix(drill),
         "pictures_of": _pictures(drill),
+        "detailed": _detailed(drill),
         "has_effects": any(point.effect for policy in drill.policies for point in policy.points),
     }
+
+
+def _detailed(drill: DrillView) -> set[tuple[str, str]]:
+    """The points that are told in full, the worst first: strangers' texts can take all the room."""
+    points = [point for policy in drill.policies for point in policy.points]
+    room, found = _DETAILS_ROOM, set()
+    for point in sorted(points, key=rank):
+        room -= len(repr(point))
+        if room > 0:
+            found.add((point.policy, point.name))
+    return found
 
 
 def _pictures(drill: DrillView) -> dict[tuple[str, str], drill_charts.TimelinePicture]:

@@ -1,0 +1,73 @@
+"""`axnb drill resume`: what cannot be meant is one sentence, before anything runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from click.testing import Result
+
+from axnb.drills.resume.asking import read_points, resume_options
+from axnb.errors import UsageError
+from axnb.runtimes import POINTS
+
+Cli = Callable[..., Result]
+
+WRONG = {
+    "an unknown point": (["--points", "9"], "there is no point 9"),
+    "one beyond in a range": (["--points", "6-9"], "there is no point 9"),
+    "a range without an end": (["--points", "3-"], "'3-' names no point"),
+    "a range that goes backwards": (["--points", "4-1"], "4-1 go backwards"),
+    "no number": (["--points", "1,x"], "'x' names no point"),
+    "no point": (["--points", ""], "--points names no point"),
+    "nothing between commas": (["--points", "1,,3"], "names no point"),
+    "no repetition": (["--repeat", "0"], "not 0 times"),
+    "an unknown policy": (["--policy", "ax", "--policy", "hope"], "no policy 'hope'"),
+    "an unknown runtime": (["--runtime", "docker"], "no runtime 'docker'"),
+    "an unknown store": (["--store", "mysql"], "no store 'mysql'"),
+    "a generation that no drill writes": (["--generation", "v0.1.0"], "v0.1.0"),
+    "a generation that never was": (["--generation", "G9"], "'G9' is not known"),
+    "a bucket and none": (["--snapshots", "s3://b/p", "--no-snapshots"], "s3://b/p"),
+    "commands without a confirmation": (["--runtime", "command"], "--yes"),
+    "settings that are not there": (["--settings", "no.toml"], "no.toml cannot be read"),
+    "a cursor that moves": (["--policy", "\x1b[31mred"], "no policy"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_meant_is_one_sentence(name: str, axnb: Cli) -> None:
+    arguments, told = WRONG[name]
+    result = axnb("drill", "resume", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("axnb: ")
+    assert told in line
+    assert "\x1b" not in line
+
+
+@pytest.mark.parametrize("arguments", [["--repeat", "many"], ["--no-such"], ["7"]])
+def test_what_click_refuses_is_wrong_usage(arguments: list[str], axnb: Cli) -> None:
+    result = axnb("drill", "resume", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Error: " in result.stderr
+
+
+def test_points_are_read_in_order_and_once() -> None:
+    assert read_points("3,1-2, 2 - 4") == (1, 2, 3, 4)
+    assert read_points("") == tuple(POINTS)
+    with pytest.raises(UsageError):
+        read_points("1 2")
+
+
+def test_policies_are_asked_for_once_and_in_order() -> None:
+    asked = resume_options(policies=["requeue", "ax", "requeue"], generation="0.2.2")
+    assert asked.policies == ("requeue", "ax")
+    assert resume_options().policies == ("ax",)
+
+
+def test_the_help_names_every_option_and_needs_nothing(axnb: Cli) -> None:
+    told = axnb("drill", "resume", "--help").stdout
+    for option in ("policy", "points", "repeat", "seed", "keep", "out", "json", "yes", "ax-bin"):
+        assert re.search(rf"--{option}\b", told)
+    assert "drill" in axnb("--help").stdout
