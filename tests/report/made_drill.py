@@ -213,7 +213,7 @@ def drill_result(*policies: str, **parts: Any) -> Result:
             "Not looked at: PostgreSQL, a bucket on S3, a real AX server.",
             "An embedded program never counts as AX.",
         ),
-        "run": RUN,
+        "run": {**RUN, "locators": [], "again": "axnb drill resume --json"},
     }
     return by_hand(**{**whole, **parts})
 

@@ -67,7 +67,9 @@ def test_each_check_of_each_point_has_a_sign_on_the_picture_and_a_word_in_the_ta
     assert drawn == found
     for policy, table in zip(POLICIES, page.select("table.matrix"), strict=True):
         rows = table.tbody.find_all("tr")
-        assert [row.td.get_text() for row in rows] == [f"{n}: {t}" for n, t in POINTS.items()]
+        assert [row.td.get_text() for row in rows] == [
+            f"{n}: {SHORT_POINTS[POINTS[n]]}" for n in POINTS
+        ]
         for point, row in zip(POINTS, rows, strict=True):
             words = [cell.get_text() for cell in row.find_all("td")[1:8]]
             expected = [found[policy, point, check] for check in CHECKS]
