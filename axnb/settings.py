@@ -7,6 +7,7 @@ statement_timeout = 600           # seconds, for one PostgreSQL query
 [tools.charge_card]
 operation_id = "$.idempotency_key"   # where a call's arguments hold its operation id
 consequential = true                 # does a call change something outside? default true
+retry = "idempotent"                 # how may a call be repeated? read, idempotent or barrier
 
 [target]                             # where snapshots are to be restored: axnb/settings_target.py
 layout = "B3b"
@@ -28,7 +29,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from axnb.errors import UsageError
 from axnb.settings_target import TargetSettings, read_target
@@ -60,6 +61,9 @@ class Tool:
     name: str
     operation_id: str | None = None
     consequential: bool = True
+    #: `read`: as often as one likes; `idempotent`: under the same operation id; `barrier`: never
+    #: without a person. None where nothing is said.
+    retry: Literal["read", "idempotent", "barrier"] | None = None
 
 
 @dataclass(frozen=True)
@@ -150,15 +154,18 @@ def _settings(document: dict[str, Any], file: Path) -> Settings:
 
 
 def _tool(name: str, value: Any, file: Path) -> Tool:
-    if not isinstance(value, dict) or value.keys() - {"operation_id", "consequential"}:
-        raise UsageError(f"tools.{name} in {file} takes operation_id and consequential.")
+    if not isinstance(value, dict) or value.keys() - {"operation_id", "consequential", "retry"}:
+        raise UsageError(f"tools.{name} in {file} takes operation_id, consequential and retry.")
     path = value.get("operation_id")
     if path is not None and not (isinstance(path, str) and _JSON_PATH.fullmatch(path)):
         raise UsageError(f"tools.{name}.operation_id in {file} is no path such as '$.key'.")
     consequential = value.get("consequential", True)
     if not isinstance(consequential, bool):
         raise UsageError(f"tools.{name}.consequential in {file} is neither true nor false.")
-    return Tool(name, path, consequential)
+    retry = value.get("retry")
+    if retry not in (None, "read", "idempotent", "barrier"):
+        raise UsageError(f"tools.{name}.retry in {file} is none of read, idempotent, barrier.")
+    return Tool(name, path, consequential, retry)
 
 
 def _secrets(value: Any, file: Path) -> Secrets:

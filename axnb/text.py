@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from pathlib import Path
 
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -145,3 +146,8 @@ def cell(text: str) -> str:
 def count(number: int, singular: str, plural: str | None = None) -> str:
     """`1 conversation`, `2,000 conversations`."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def file_name(locator: str) -> str:
+    """A source without the folder that it lies in; a database as it is."""
+    return locator if "://" in locator else Path(locator).name or locator

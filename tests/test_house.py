@@ -21,7 +21,7 @@ FLOORS = (
     ("case",),
     ("secrets",),
     ("evidence",),
-    ("checks", "result"),
+    ("checks", "result", "started"),
     ("mapping",),
     ("triaging", "loading"),
     ("plans",),

@@ -8,16 +8,25 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from threading import Lock
 
 from google.protobuf import descriptor_pb2, descriptor_pool
 from google.protobuf.descriptor import Descriptor
 
 from axnb.ax.versions import Generation
 
+#: Two pools of one schema would have classes that do not take each other's messages.
+_making = Lock()
+
+
+def pool(schema: str) -> descriptor_pool.DescriptorPool:
+    """The descriptor pool of one schema file (`g3` … `g8`), the same for every thread."""
+    with _making:
+        return _pool(schema)
+
 
 @cache
-def pool(schema: str) -> descriptor_pool.DescriptorPool:
-    """The descriptor pool of one schema file (`g3` … `g8`)."""
+def _pool(schema: str) -> descriptor_pool.DescriptorPool:
     descriptors = descriptor_pb2.FileDescriptorSet.FromString(
         files("axnb.ax").joinpath("proto", f"{schema}.pb").read_bytes()
     )

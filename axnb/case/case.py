@@ -38,7 +38,7 @@ _SMALL = 4 << 20
 _FOR_LARGE_INPUTS = "join_filter_pushdown,compressed_materialization,common_subplan"
 
 #: Raised when a table of the case changes its meaning.
-SCHEMA_VERSION = "7"
+SCHEMA_VERSION = "8"
 
 #: What the system says of a file that its permissions keep closed.
 _FORBIDDEN = ("Permission denied", "Read-only file system", "Operation not permitted")

@@ -143,6 +143,7 @@ create table if not exists executions (
     config varchar,                   -- agent_config: base64
     state integer,                    -- NULL where the row does not decode
     recorded_at varchar,              -- as found; G3 wrote it in the format of its driver
+    internal integer not null,        -- outputs that are marked internal_only
     digest blob not null
 );
 

@@ -23,6 +23,7 @@ _EXECUTIONS = pa.schema(
         ("config", pa.string()),
         ("state", pa.int32()),
         ("recorded_at", pa.string()),
+        ("internal", pa.int32()),
         ("digest", pa.binary()),
     ]
 )
@@ -56,5 +57,6 @@ def _execution(source: str, execution: ExecutionRow) -> dict[str, Any]:
         "config": base64.b64encode(config).decode() if config else None,
         "state": None if event is None else event.get("state", 0),
         "recorded_at": execution.recorded_at,
+        "internal": sum(output.get("internal_only", False) for output in told.get("outputs", ())),
         "digest": hashlib.sha256(execution.payload).digest(),
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from axnb.report.words import release
-from axnb.text import columns, safe
+from axnb.text import columns, file_name, safe
 from axnb.triaging import ACTIONS, SourceTriage, Triage
 
 #: Actions for which a plan has something to say.
@@ -151,11 +151,6 @@ def _continued(units: list[str], width: int) -> list[str]:
         else:
             lines.append(f"    {unit}" if lines else unit)
     return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
-
-
-def file_name(locator: str) -> str:
-    """A source without the folder that it lies in; a database as it is."""
-    return locator if "://" in locator else Path(locator).name or locator
 
 
 def _named(locator: str) -> str:

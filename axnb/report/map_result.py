@@ -20,10 +20,11 @@ from axnb.report.map_words import (
     target_words,
     whose,
 )
-from axnb.report.runs import Started, as_evidence, told_checks, without_folders
+from axnb.report.runs import as_evidence, told_checks, without_folders
 from axnb.report.words import SOURCE_KINDS
 from axnb.result import Result
 from axnb.settings import FILE_NAME
+from axnb.started import Started
 from axnb.text import safe
 
 #: Snapshots of one group, and conversations, that are told in full; `answer` has all.

@@ -1,50 +1,16 @@
-"""What results have in common: the block `run`, the checks that ran, sources as evidence."""
+"""What results of what was read have in common: the checks that ran, sources as evidence."""
 
 from __future__ import annotations
 
-import getpass
 import hashlib
-import platform
-import time
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
-from axnb import __version__
 from axnb.checks.registry import checks
-from axnb.report.commands import file_name
 from axnb.result import Finding
 
 #: When a bucket was listed: of a custody this alone differs between two runs on one evidence.
 _TIMES = ("first_page", "last_page")
-
-
-@dataclass(frozen=True)
-class Started:
-    """When something was asked."""
-
-    started: datetime = field(default_factory=lambda: datetime.now(UTC))
-    clock: float = field(default_factory=time.monotonic)
-
-    def block(self, locators: Iterable[str], asked_as: str, again: Iterable[str]) -> dict[str, Any]:
-        """The block `run`: all that may differ between two runs on the same evidence.
-
-        `again` are the words of a command that gives the answer again where the files lie.
-        """
-        return {
-            "id": uuid.uuid4().hex,
-            "started": self.started.isoformat(timespec="seconds"),
-            "seconds": round(time.monotonic() - self.clock, 3),
-            "axnb": __version__,
-            "python": platform.python_version(),
-            "platform": platform.system(),
-            "user": _user(),
-            "locators": [file_name(locator) for locator in locators],
-            "asked_as": asked_as,
-            "again": " ".join(again),
-        }
 
 
 def told_checks(
@@ -99,10 +65,3 @@ def without_folders(sentence: str, locators: Iterable[str]) -> str:
         if locator.startswith("file://"):
             sentence = sentence.replace(locator, locator.rstrip("/").rpartition("/")[2])
     return sentence
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError, ImportError):
-        return "unknown"

@@ -14,10 +14,11 @@ from axnb.report.classes import explaining
 from axnb.report.commands import Commands
 from axnb.report.groups import TITLES, reason, standing, told_of
 from axnb.report.lanes import lanes, urgent
-from axnb.report.runs import Started, as_evidence, told_checks, without_folders
+from axnb.report.runs import as_evidence, told_checks, without_folders
 from axnb.report.words import advice, name
 from axnb.result import Finding, Result
 from axnb.settings import FILE_NAME
+from axnb.started import Started
 from axnb.text import safe
 from axnb.triaging import ACTIONS, ConversationTriage, Triage
 

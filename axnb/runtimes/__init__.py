@@ -22,8 +22,9 @@ A rehearsal never judges: what it returns was observed. A step that a runtime ca
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any, Literal, Protocol
 
 from axnb.errors import AxnbError
@@ -40,13 +41,17 @@ POINTS: Mapping[int, str] = {
     8: "the runtime is upgraded with an incomplete conversation, then rolled back",
 }
 
+#: No point of the matrix: the client cancels after the tool has committed.
+CANCELLED = 0
+
 Policy = Literal["ax", "requeue", "read-before-retry"]
 
 #: How a runtime goes on with a turn that has no end.
 POLICIES: Mapping[Policy, str] = {
     "ax": "as released AX does: an empty start, which the built-in harness refuses",
     "requeue": "the last input is put to the harness again",
-    "read-before-retry": "the same, and the tool system is asked before a call is made again",
+    "read-before-retry": "the same, the tool system is asked before a call is made again, and an"
+    " upgrade takes the log over",
 }
 
 Kind = Literal["embedded", "ax", "command"]
@@ -110,6 +115,9 @@ class Answer:
     error: str | None = None
     #: The client went away by itself.
     cancelled: bool = False
+    #: The last step that the client said it had; None where the generation has no such field, or
+    #: the client named none.
+    cursor: int | None = None
 
 
 @dataclass(frozen=True)
@@ -124,8 +132,15 @@ class Interruption:
     victims: tuple[str, ...]
     #: The named place in the code; empty where there is none.
     failpoint: str = ""
-    #: Rows of the conversation in the log right after: step -> sha256 of the payload's text.
-    rows: Mapping[int, str] = field(default_factory=dict)
+    #: The log as it is right after, as `axnb load` takes it, and the generation that wrote it.
+    log: str = ""
+    generation: str = ""
+    #: Requests that the tool had got by then; None where nobody can tell.
+    requests: int | None = None
+    #: Requests to the tool that may have been cut on their way.
+    cut_requests: int = 0
+    #: The generation that reads this log next as it stands; empty where it is taken over first.
+    read_next_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,7 +151,7 @@ class Snapshot:
     key: str
     #: sha256 of its manifest's text.
     digest: str
-    #: What the actor's state in it says: `{"turns": 1, "outputs": 1, "chain": "…"}`.
+    #: What the actor's state in it says, such as `{"turns": 1}`; empty where nobody can read it.
     state: Mapping[str, Any]
 
 
@@ -165,6 +180,8 @@ class Observation:
     taken: Snapshot | None = None
     #: The one from which the actor was restored; None where it was not.
     restored: Snapshot | None = None
+    #: The newest that can be restored now; None where there is none, or nobody can read it.
+    newest: Snapshot | None = None
     #: What the actor says of its own state now.
     actor: Mapping[str, Any] | None = None
 
@@ -220,8 +237,17 @@ class Runtime(Protocol):
     def program(self) -> Program:
         """What is interrupted. Raises NotRunError where there is none."""
 
-    def open(self, point: int, task: Task, policy: Policy, scratch: Path) -> Rehearsal:
-        """A rehearsal of one point; raises NotRunError where this runtime has none of it."""
+    def task_for(self, task: Task, point: int, policy: Policy) -> Task:
+        """The task under the names that it has in this runtime."""
+
+    def open(
+        self, point: int, task: Task, policy: Policy, scratch: Path, chance: Random | None = None
+    ) -> Rehearsal:
+        """A rehearsal of one point, or of CANCELLED; raises NotRunError where there is none of it.
+
+        By `chance` the place and the moment of the interruption are drawn among those that fit the
+        point; without it they are the usual ones.
+        """
 
     def close(self) -> None:
         """End what all rehearsals share."""

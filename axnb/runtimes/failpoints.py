@@ -16,6 +16,22 @@ from typing import Any
 #: `127.0.0.1:PORT/TOKEN/NAME,NAME…`
 VARIABLE = "AXNB_FAILPOINTS"
 
+#: Every place, in the order in which a turn comes to them.
+PLACES = (
+    "server.input-logged",
+    "actor.started",
+    "actor.before-call",
+    "actor.emitted",
+    "actor.committed",
+    "actor.ended",
+    "server.received",
+    "server.append.begun",
+    "server.append.numbered",
+    "server.append.inserted",
+    "server.append.committed",
+    "server.sent",
+)
+
 #: What a process ends with when nobody is there to let it go on.
 ABANDONED = 70
 

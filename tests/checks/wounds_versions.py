@@ -114,6 +114,11 @@ def _began_twice() -> LogBuilder:
     return log
 
 
+def _told(key: str) -> Change:
+    """A message that an agent marked as internal, among its outputs or its inputs."""
+    return _in_execution(0, '"state"', f'"{key}":[{{"internal_only":true}}],"state"')
+
+
 def _in_execution(place: int, old: str, new: str) -> Change:
     def change(log: LogBuilder) -> None:
         exec_id, payload, time = log.executions[place]
@@ -304,6 +309,14 @@ PAIRS: dict[str, list[Pair]] = {
             changed(_turns_in_g3, _called("another-child")),
             [(None, None, [])],
             changed(_turns_in_g3, _called()),
+        ),
+    ],
+    "AX154": [
+        Pair(
+            changed(_turns_in_g3, _told("outputs")),
+            [("c", None, [])],
+            # An input is what the agent got.
+            changed(_turns_in_g3, _told("inputs")),
         ),
     ],
 }

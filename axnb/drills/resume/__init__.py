@@ -1,16 +1,142 @@
-"""The resume drill."""
+"""The resume drill: one task with one effect, interrupted at eight points, by real processes.
+
+After each point seven things are verified (`checks`). The result shows where a policy doubles,
+loses or blocks; a happy path proves nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
 
-from axnb.drills.resume.options import ResumeOptions
+from axnb.drills.resume.answer import resume_result
+from axnb.drills.resume.judging import Judged, judged
+from axnb.drills.resume.options import TOOL, ResumeOptions
+from axnb.drills.resume.rehearsing import Job, rehearse
 from axnb.errors import AxnbError
 from axnb.result import Result
+from axnb.runtimes import CANCELLED, Policy, Runtime, Task
+from axnb.started import Started
 
-__all__ = ["ResumeOptions", "run"]
+__all__ = ["Judged", "ResumeOptions", "run", "run_with"]
+
+#: Rehearsals at a time: each has processes that mostly wait for each other.
+_AT_ONCE = 4
 
 
-def run(asked: ResumeOptions, progress: Callable[[str], None] = lambda _: None) -> Result:
-    """Interrupt a task at each point with each policy."""
-    raise AxnbError("the resume drill is not there yet.")
+def run(
+    options: ResumeOptions | None = None, progress: Callable[[Judged], None] = lambda _: None
+) -> Result:
+    """Rehearse, and judge what was seen. `progress` hears of each point when it is done.
+
+    All happens in a scratch folder, which is removed unless `keep` names one; every process ends.
+    Raises AxnbError where nothing can be rehearsed at all.
+    """
+    options = options or ResumeOptions()
+    with scratch_folder(options) as scratch:
+        runtime = open_runtime(options, scratch)
+        try:
+            return run_with(runtime, options, scratch, progress)
+        finally:
+            runtime.close()
+
+
+def run_with(
+    runtime: Runtime,
+    options: ResumeOptions,
+    scratch: Path,
+    progress: Callable[[Judged], None] = lambda _: None,
+) -> Result:
+    """The same with a runtime of one's own, such as one that a test sabotages."""
+    started = Started()
+    jobs = [job for policy in options.policies for job in _jobs(runtime, options, policy)]
+    # A person can do one thing at a time, and so can a deployment.
+    at_once = _AT_ONCE if options.runtime == "embedded" else 1
+    stopped = threading.Event()
+
+    def do(job: Job) -> Judged:
+        if stopped.is_set():
+            raise AxnbError("stopped.")
+        done = judged(rehearse(runtime, job, scratch, options.settings))
+        progress(done)
+        return done
+
+    with ThreadPoolExecutor(at_once) as pool:
+        futures = [pool.submit(do, job) for job in jobs]
+        try:
+            found = [future.result() for future in futures]
+        except BaseException:
+            stopped.set()
+            runtime.close()
+            for future in futures:
+                future.cancel()
+            raise
+    return resume_result(options, runtime, found, started)
+
+
+def _jobs(runtime: Runtime, options: ResumeOptions, policy: Policy) -> Iterator[Job]:
+    """Every repetition of every point, and the cancellation once."""
+    for point in options.points:
+        for n in range(options.repeat):
+            # Seeded by words, so that one point's draws do not hang on which others run.
+            drawn = Random(f"{options.seed}/{policy}/{point}/{n}") if n else None  # noqa: S311
+            task = runtime.task_for(_task(options, policy, str(point), n), point, policy)
+            yield Job(point, policy, task, drawn)
+    task = _task(options, policy, "cancelled", 0)
+    yield Job(CANCELLED, policy, runtime.task_for(task, CANCELLED, policy))
+
+
+def _task(options: ResumeOptions, policy: Policy, point: str, repetition: int) -> Task:
+    """Names are the same in every run of one seed, so that results can be compared."""
+    name = f"{policy}-{point}" + (f"-{repetition + 1}" if repetition else "")
+    return Task(
+        conversation_id=f"drill-{name}",
+        operation_id=f"op-{options.seed}-{name}",
+        tool=TOOL,
+        item=f"seat {name}",
+        retry=options.retry,
+    )
+
+
+@contextmanager
+def scratch_folder(options: ResumeOptions) -> Iterator[Path]:
+    """A private folder, gone at the end; or the one that is to be kept, which must be empty."""
+    if options.keep is not None:
+        options.keep.mkdir(parents=True, exist_ok=True)
+        if any(options.keep.iterdir()):
+            raise AxnbError(f"{options.keep} is not empty: name another folder to keep.")
+        yield options.keep.resolve()
+        return
+    folder = Path(tempfile.mkdtemp(prefix="axnb-drill-", dir=options.settings.scratch))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def open_runtime(options: ResumeOptions, scratch: Path) -> Runtime:
+    """The runtime that is asked for."""
+    if options.runtime == "ax":
+        from axnb.runtimes.ax import AxRuntime
+
+        return AxRuntime.open_with(options.ax_bin, options.idempotent, options.store, scratch)
+    if options.runtime == "command":
+        from axnb.runtimes.command import CommandRuntime
+
+        return CommandRuntime(options.settings, scratch, confirmed=options.confirmed)
+    from axnb.runtimes.embedded.runtime import EmbeddedRuntime
+
+    return EmbeddedRuntime(
+        scratch,
+        generation=options.target,
+        store=options.store,
+        idempotent=options.idempotent,
+        snapshots=options.snapshots,
+        alertmanager=options.alertmanager,
+    )

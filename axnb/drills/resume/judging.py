@@ -1,0 +1,136 @@
+"""From what a rehearsal showed to its steps, and to the point in a word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from axnb.drills.resume.checks import CHECKS, Check, evidence_of_effects
+from axnb.drills.resume.classing import effect_class, needs_person, why
+from axnb.drills.resume.rehearsing import Rehearsed
+from axnb.drills.resume.seen import Seen
+from axnb.drills.resume.timeline import timeline
+from axnb.result import Verdict
+from axnb.runtimes import CANCELLED, POINTS
+from axnb.text import count
+
+
+def overall(verdicts: Sequence[Verdict]) -> Verdict:
+    """One verdict for several: never ok by what was not run."""
+    for verdict in ("failed", "inconclusive"):
+        if verdict in verdicts:
+            return verdict
+    if "not-run" not in verdicts:
+        return "ok"
+    return "inconclusive" if "ok" in verdicts else "not-run"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One rehearsal with its verdicts."""
+
+    rehearsed: Rehearsed
+    checks: Mapping[str, Check]
+    #: The effects were undone, and the tool was read back.
+    reversal: Check
+    #: Of CANCELLED: a stopped stream is not a reversed effect.
+    cancellation: Check | None = None
+
+    @property
+    def point(self) -> int:
+        """1 to 8, or CANCELLED."""
+        return self.rehearsed.job.point
+
+    @property
+    def policy(self) -> str:
+        """The policy under which it was resumed."""
+        return self.rehearsed.job.policy
+
+    @property
+    def title(self) -> str:
+        """What the point is."""
+        return POINTS.get(self.point, "the client cancels after the tool has committed")
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of its checks and of its reversal; of CANCELLED, these two alone."""
+        if self.cancellation is not None:
+            return overall([self.cancellation.verdict, self.reversal.verdict])
+        return overall([*(check.verdict for check in self.checks.values()), self.reversal.verdict])
+
+    @property
+    def effect_class(self) -> str:
+        """What became of the side effect; empty where it was not rehearsed."""
+        seen = self.rehearsed.seen
+        return "" if seen is None else effect_class(seen)
+
+    @property
+    def effects(self) -> int | None:
+        """Effects that exist; None where nobody can tell."""
+        seen = self.rehearsed.seen
+        if seen is None or seen.observation.effects is None:
+            return None
+        return len(seen.observation.effects)
+
+    @property
+    def needs_person(self) -> bool:
+        """Must a person do something? Where nothing was seen, a person must look."""
+        seen = self.rehearsed.seen
+        return seen is None or needs_person(seen, self.checks)
+
+    @property
+    def why(self) -> str:
+        """The point in a sentence."""
+        seen = self.rehearsed.seen
+        return self.rehearsed.told if seen is None else why(seen, self.checks)
+
+    def timeline(self) -> list[dict[str, Any]]:
+        """Its events, in the order of cause and effect."""
+        seen = self.rehearsed.seen
+        return [] if seen is None else timeline(seen)
+
+    def interruption(self) -> str:
+        """What was interrupted, and how."""
+        seen = self.rehearsed.seen
+        return "" if seen is None else seen.interruption.sentence
+
+
+def judged(rehearsed: Rehearsed) -> Judged:
+    """Judge one rehearsal. What was not seen is not-run or inconclusive, and never ok."""
+    seen = rehearsed.seen
+    if seen is None:
+        verdict: Verdict = "not-run" if rehearsed.is_not_run else "inconclusive"
+        unseen = Check("to be seen", rehearsed.told, verdict)
+        is_cancelled = rehearsed.job.point == CANCELLED
+        return Judged(
+            rehearsed, dict.fromkeys(CHECKS, unseen), unseen, unseen if is_cancelled else None
+        )
+    checks = {name: check(seen) for name, check in CHECKS.items()}
+    cancellation = _cancellation(seen) if seen.point == CANCELLED else None
+    return Judged(rehearsed, checks, _reversal(seen), cancellation)
+
+
+def _reversal(seen: Seen) -> Check:
+    expected = "every effect that the drill caused is reversed"
+    if seen.reversal is None:
+        return Check(expected, seen.not_reversed, "failed")
+    left = [e for e in seen.reversal.effects if e["status"] != "released"]
+    evidence = evidence_of_effects(seen.reversal.effects)
+    if left:
+        told = f"{count(len(left), 'effect')} still there"
+        return Check(expected, told, "failed", evidence)
+    return Check(expected, seen.reversal.sentence, "ok", evidence)
+
+
+def _cancellation(seen: Seen) -> Check:
+    expected = "the effect stays: a stopped stream reverses nothing, and the tool still tells of it"
+    effects = seen.observation.effects
+    if effects is None:
+        return Check(expected, "the tool system cannot be read", "inconclusive")
+    evidence = evidence_of_effects(effects)
+    there = [effect for effect in effects if effect["status"] != "released"]
+    if len(there) != 1:
+        return Check(expected, f"{count(len(there), 'effect')} there", "failed", evidence)
+    known = "and the log holds its result" if seen.results else "and the log does not know it"
+    return Check(expected, f"cancelled, yet committed: 1 effect, {known}", "ok", evidence)

@@ -1,0 +1,68 @@
+"""What a client that comes back with a cursor is owed: everything after it, once, in order.
+
+A cursor is a step together with what it was: numbers start anew after a restore or a deletion, and
+then an old cursor hides new outputs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from axnb.drills.resume.seen import Log
+from axnb.runtimes import Answer, Output
+
+
+def missed(log: Log, answers: Iterable[Answer]) -> list[int]:
+    """Steps of outputs that the log has and no client ever got."""
+    told = {output.number for answer in answers for output in answer.outputs}
+    return [
+        row.step for row in log.rows if row.mark not in ("input", "end") and row.step not in told
+    ]
+
+
+def other(log: Log, outputs: Iterable[Output]) -> Output | None:
+    """The first output that a client got and whose step says something else in the log."""
+    logged = {(row.step, part.kind): part.value for row in log.rows for part in row.parts}
+    for output in outputs:
+        place = (output.number, output.kind)
+        if place in logged and not _same(logged[place], output.value):
+            return output
+    return None
+
+
+def _same(logged: str, got: str) -> bool:
+    """Texts are compared as they are, arguments and results by what they say."""
+    if logged == got:
+        return True
+    try:
+        return bool(json.loads(logged) == json.loads(got))
+    except ValueError:
+        return False
+
+
+def wrong_replay(steps: Sequence[int], answer: Answer) -> str | None:
+    """What is wrong with an answer to a client that named its last step; None if nothing is.
+
+    `steps` are those of the outputs that the log had when the client came back.
+    """
+    cursor = answer.cursor
+    if cursor is None:
+        return None
+    got = [output.number for output in answer.outputs]
+    last = max(steps, default=0)
+    if cursor > last:
+        if answer.error is None:
+            return f"the client's cursor {cursor} is beyond step {last}, and nobody said so"
+        return None
+    if again := [number for number in got if 0 < number <= cursor]:
+        return f"steps that the client had came again: {_list(again)}"
+    owed = [step for step in steps if step > cursor]
+    if absent := [step for step in owed if step not in got]:
+        which = "all" if len(absent) == len(owed) else "some"
+        return f"{which} of what followed the client's cursor {cursor} is missing: {_list(absent)}"
+    return None
+
+
+def _list(steps: Sequence[int]) -> str:
+    return ", ".join(map(str, steps))

@@ -1,0 +1,232 @@
+"""What one rehearsal showed, and its log as axnb itself reads it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import duckdb
+
+from axnb.ax.versions import GENERATIONS
+from axnb.case.case import Case, ask
+from axnb.loading import load, load_state
+from axnb.mapping import state_map
+from axnb.runtimes import Answer, Interruption, Observation, Output, Policy, Reversal, Task
+from axnb.settings import Settings
+from axnb.text import cut_middle, safe
+from axnb.triaging import histories
+
+_PORT = re.compile(r"(127\.0\.0\.1|\[::1\]|localhost):[0-9]+")
+
+
+@dataclass(frozen=True)
+class LoggedPart:
+    """One piece of content of a row."""
+
+    kind: str
+    role: str = ""
+    call_id: str = ""
+    tool: str = ""
+    #: Its text, or its arguments or result as JSON text.
+    value: str = ""
+
+
+@dataclass(frozen=True)
+class LoggedRow:
+    """A row of the conversation."""
+
+    step: int
+    #: `STATE_PENDING`, …
+    state: str
+    owner: str
+    #: sha256 of the payload's text.
+    digest: str
+    parts: tuple[LoggedPart, ...]
+
+    @property
+    def mark(self) -> str:
+        """What the row is, in a word: `input`, `end`, or the kind of its first part."""
+        if not self.parts:
+            return "end" if self.state != "STATE_PENDING" else "empty"
+        first = self.parts[0]
+        # G5 names no owner where it is the default.
+        is_input = self.owner or (first.kind, first.role) == ("text", "user")
+        return "input" if is_input else first.kind
+
+
+@dataclass(frozen=True)
+class Log:
+    """The log of a rehearsal as it is at the end."""
+
+    rows: tuple[LoggedRow, ...]
+    #: Does every row decode for the server that serves now, and how much of the content does it
+    #: decode?
+    readable: bool
+    decoded: int
+    stored: int
+    rejected: int
+
+    @property
+    def last_step(self) -> int:
+        """The highest number; 0 of a conversation without a row."""
+        return max((row.step for row in self.rows), default=0)
+
+    @property
+    def completed(self) -> int:
+        """Turns that have an end."""
+        return sum(
+            row.state in ("STATE_COMPLETED", "STATE_FAILED", "STATE_CANCELED") for row in self.rows
+        )
+
+    def parts(self, kind: str) -> Iterator[tuple[LoggedRow, LoggedPart]]:
+        """Every part of a kind, with its row."""
+        return ((row, part) for row in self.rows for part in row.parts if part.kind == kind)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one rehearsal showed."""
+
+    point: int
+    policy: Policy
+    task: Task
+    first: Answer
+    interruption: Interruption
+    #: The log right after the interruption, and at the end.
+    before: Log
+    resumed: Answer
+    next: Answer
+    observation: Observation
+    log: Log
+    reversal: Reversal | None
+    #: The log right after the interruption as another version reads it; None where none does.
+    taken_over: Log | None = None
+    #: Why the effects could not be undone; empty where they were.
+    not_reversed: str = ""
+    #: What is wrong with snapshots of the bucket, a sentence each.
+    torn: tuple[str, ...] = ()
+
+    @property
+    def is_over(self) -> bool:
+        """Has every turn an end? The last request is run only after what was open is closed."""
+        return self.next.error is None
+
+    @property
+    def reservation(self) -> str | None:
+        """What the tool's ledger calls the first effect."""
+        effects = self.observation.effects or ()
+        return str(effects[0]["reservation"]) if effects else None
+
+    @property
+    def results(self) -> list[tuple[LoggedRow, LoggedPart]]:
+        """Results of the task's tool that the log holds and that are of its operation."""
+        return [
+            (row, part)
+            for row, part in self.log.parts("tool_result")
+            if part.tool == self.task.tool and self._is_about(part)
+        ]
+
+    @property
+    def calls(self) -> list[tuple[LoggedRow, LoggedPart]]:
+        """Calls of the task's operation that the log holds."""
+        return [
+            (row, part)
+            for row, part in self.log.parts("tool_call")
+            if part.tool == self.task.tool and self._is_about(part)
+        ]
+
+    @property
+    def asks(self) -> list[tuple[LoggedRow, LoggedPart]]:
+        """Questions that wait for a person."""
+        return [(row, part) for row, part in self.log.parts("confirmation")]
+
+    def _is_about(self, part: LoggedPart) -> bool:
+        try:
+            value = json.loads(part.value or "{}")
+        except ValueError:
+            return False
+        return isinstance(value, dict) and value.get("operation_id") == self.task.operation_id
+
+
+def told_error(answer: Answer) -> str | None:
+    """The error that a client got, without what differs from run to run: ports."""
+    if answer.error is None:
+        return None
+    return cut_middle(safe(_PORT.sub(r"\1:…", answer.error)), 200)
+
+
+def delivered(answer: Answer, kind: str) -> list[Output]:
+    """Outputs of a kind that a client got."""
+    return [output for output in answer.outputs if output.kind == kind]
+
+
+@dataclass(frozen=True)
+class Read:
+    """What axnb itself reads of a log, and of a bucket beside it."""
+
+    log: Log
+    #: What is wrong with snapshots of the bucket, a sentence each.
+    torn: tuple[str, ...] = ()
+
+
+def read(
+    locator: str, conversation_id: str, generation: str, settings: Settings, bucket: str = ""
+) -> Read:
+    """Read a log as `axnb load` does, and verify a bucket. Raises SourceError for what cannot be
+    read."""
+    case = Case(None, settings)
+    try:
+        load(case, [locator])
+        with case.reading() as session:
+            log = _log(session, conversation_id, generation)
+        if not bucket:
+            return Read(log)
+        found = load_state(case, [bucket], verify=True)
+        findings = state_map(case, found.skipped).findings
+    finally:
+        case.close()
+    wrong = [f for f in findings if f.severity == "error" and f.snapshot is not None]
+    return Read(log, (*found.skipped, *(f"{f.id} {f.name}: {f.snapshot}" for f in wrong)))
+
+
+def _log(session: duckdb.DuckDBPyConnection, conversation_id: str, generation: str) -> Log:
+    ((source, rejected),) = [
+        (found["name"], found["rejected"])
+        for found in ask(session, "sources")
+        if found["kind"] == "eventlog"
+    ]
+    values = {"source": source, "id": conversation_id}
+    seen = histories(session, GENERATIONS[generation], [conversation_id])
+    history = seen.get((source, conversation_id))
+    return Log(
+        rows=tuple(_rows(ask(session, "logged_parts", values))),
+        readable=bool(history and history.readable and _is_column(history.column, generation)),
+        decoded=history.contents_decoded if history else 0,
+        stored=history.contents_stored if history else 0,
+        rejected=int(rejected),
+    )
+
+
+def _is_column(column: str, generation: str) -> bool:
+    return column == GENERATIONS[generation].step_column
+
+
+def _rows(found: list[dict[str, Any]]) -> Iterator[LoggedRow]:
+    for step, lines in groupby(found, key=lambda line: line["step"]):
+        parts = list(lines)
+        first = parts[0]
+        yield LoggedRow(
+            step=int(step),
+            state=first["state"],
+            owner=first["harness_id"] or "",
+            digest=first["digest"],
+            parts=tuple(
+                LoggedPart(p["kind"], *(p[n] or "" for n in ("role", "call_id", "tool", "value")))
+                for p in parts
+                if p["kind"] is not None
+            ),
+        )

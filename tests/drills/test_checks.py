@@ -1,0 +1,174 @@
+"""Each of the seven checks has a rehearsal that is healthy, and wounds that turn it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from axnb.ax.versions import GENERATIONS
+from axnb.drills.resume import ResumeOptions, run_with
+from axnb.drills.resume.checks import CHECKS
+from axnb.drills.resume.judging import judged
+from axnb.drills.resume.rehearsing import Job, rehearse
+from axnb.result import Result
+from axnb.runtimes import Answer, Interruption, Observation, Output, Snapshot, Task
+from axnb.settings import Settings
+from tests.drills.fakes import FakeRuntime, Log, Script
+
+
+def run_fake(tmp_path: Path, runtime: FakeRuntime, **options: Any) -> Result:
+    options.setdefault("policies", ("read-before-retry",))
+    return run_with(runtime, ResumeOptions(**options), tmp_path)
+
+
+def job(point: int, **changes: Any) -> Job:
+    """One rehearsal."""
+    return Job(point, "read-before-retry", Task(f"drill-{point}", f"op-{point}", **changes))
+
+
+@pytest.mark.parametrize("generation", ["G5", "G6", "G8"])
+def test_a_healthy_rehearsal_is_ok_at_every_point(tmp_path: Path, generation: str) -> None:
+    result = run_fake(tmp_path, FakeRuntime(generation=GENERATIONS[generation]))
+    assert [
+        (s["point"], s["check"], s["observed"]) for s in result.steps if s["verdict"] != "ok"
+    ] == []
+    assert len(result.steps) == 56
+    assert result.verdict == "ok"
+    assert {point["class"] for point in result.answer["policies"][0]["points"]} == {"reused"}
+    assert not any(point["person"] for point in result.answer["policies"][0]["points"])
+
+
+def _observed(**changes: Any) -> Script:
+    return Script(observation=lambda seen: replace(seen, **changes))
+
+
+def _second_effect(**other: Any) -> Callable[[Observation], Observation]:
+    def wound(seen: Observation) -> Observation:
+        first = dict((seen.effects or ())[0])
+        return replace(seen, effects=(first, {**first, "entry": 2, **other}))
+
+    return wound
+
+
+def _answered(resumed: Answer | None = None, **changes: Any) -> Script:
+    return Script(answers=lambda a, b: (resumed or replace(a, **changes), b))
+
+
+def _number(step: int, value: str) -> Callable[[Interruption], Interruption]:
+    """The client got this number before, for something else."""
+
+    def wound(cut: Interruption) -> Interruption:
+        outputs = (*cut.answer.outputs, Output(step, "text", value))
+        return replace(cut, answer=replace(cut.answer, outputs=outputs))
+
+    return wound
+
+
+def _firing(seen: Observation) -> tuple[dict[str, Any], ...]:
+    return tuple({**alert, "state": "firing"} for alert in seen.alerts or ())
+
+
+_UNREADABLE = "insert into conversation_log values ('other', 99, '{')"
+_OTHER = Snapshot("ax/snapshots/2", "f" * 64, {"turns": 1})
+
+#: Check -> rehearsals in which it alone is not ok.
+WOUNDS: dict[str, list[tuple[str, Script]]] = {
+    "state": [
+        ("failed", Script(log=lambda log: forge(log, "STATE_FAILED"))),
+        ("failed", Script(log=lambda log: forge(log, "STATE_CANCELED"))),
+    ],
+    "log-sequence": [
+        ("failed", Script(log=lambda log: cut(log, 2))),
+        ("failed", Script(log=lambda log: cut(log, 5))),
+        ("failed", Script(log=lambda log: change(log, 4))),
+        (
+            "failed",
+            Script(
+                log=lambda log: log.execute(
+                    "insert into conversation_log values (?, 99, '{')", ("other",)
+                )
+            ),
+        ),
+    ],
+    "snapshot-version": [
+        ("failed", _observed(restored=_OTHER)),
+        ("failed", _observed(restored=None)),
+        ("failed", _observed(newest=None)),
+        ("failed", _observed(newest=Snapshot("k", "1" * 64, {"turns": 2}))),
+        ("failed", _observed(newest=Snapshot("k", "1" * 64, {"turns": 4}))),
+        ("inconclusive", _observed(newest=Snapshot("k", "1" * 64, {}))),
+        ("not-run", _observed(bucket=None)),
+    ],
+    "side-effect": [
+        ("failed", Script(observation=_second_effect())),
+        # The same thing under another operation id is the same thing twice.
+        ("failed", Script(observation=_second_effect(operation_id="op-other"))),
+    ],
+    "retry-count": [
+        ("failed", _observed(reported=())),
+        ("failed", _observed(requests=())),
+        ("inconclusive", _observed(reported=None)),
+        ("inconclusive", _observed(requests=None)),
+    ],
+    "response": [
+        ("failed", _answered(outputs=(Output(7, "text", "Reserved: R-9."),))),
+        ("failed", Script(interruption=lambda c: replace(c, answer=replace(c.answer, error=None)))),
+        # Its number was given anew after a restore: the client has something else under it.
+        ("failed", Script(interruption=_number(7, "another life"))),
+        ("failed", Script(answers=lambda a, b: (a, replace(b, outputs=())))),
+        ("failed", Script(answers=lambda a, b: (replace(a, outputs=a.outputs[:1]), b))),
+    ],
+    "alert": [
+        ("failed", _observed(alerts=())),
+        (
+            "failed",
+            Script(observation=lambda s: replace(s, alerts=({**s.alerts[0], "state": "firing"},))),
+        ),  # type: ignore[index]
+        ("inconclusive", _observed(alerts=None)),
+    ],
+}
+
+
+def forge(log: Log, state: str) -> None:
+    log.execute(
+        "update conversation_log set payload = replace(payload, 'STATE_COMPLETED', ?)"
+        " where step = 8",
+        (state,),
+    )
+
+
+def cut(log: Log, step: int) -> None:
+    log.execute("delete from conversation_log where step = ?", (step,))
+
+
+def change(log: Log, step: int) -> None:
+    log.execute(
+        "update conversation_log set payload = replace(payload, 'Reserve', 'Release')"
+        " where step = ?",
+        (step,),
+    )
+
+
+@pytest.mark.parametrize(
+    ("check", "verdict", "script"),
+    [
+        pytest.param(check, verdict, script, id=f"{check}-{n}")
+        for check, wounds in WOUNDS.items()
+        for n, (verdict, script) in enumerate(wounds)
+    ],
+)
+def test_a_wound_turns_its_check_alone(
+    tmp_path: Path, check: str, verdict: str, script: Script
+) -> None:
+    done = judged(rehearse(FakeRuntime({7: script}), job(7), tmp_path, Settings()))
+    bad = {name: found.verdict for name, found in done.checks.items() if found.verdict != "ok"}
+    assert bad == {check: verdict}
+    assert done.verdict != "ok"
+
+
+def test_every_check_has_a_wound() -> None:
+    assert list(WOUNDS) == list(CHECKS)
