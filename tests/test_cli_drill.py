@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from click.testing import Result
 
-from axnb.drills.resume.asking import read_points, resume_options
+from axnb.drills.resume.points import read_points
 from axnb.errors import UsageError
 from axnb.runtimes import POINTS
 
@@ -22,16 +22,17 @@ WRONG = {
     "no number": (["--points", "1,x"], "'x' names no point"),
     "no point": (["--points", ""], "--points names no point"),
     "nothing between commas": (["--points", "1,,3"], "names no point"),
-    "no repetition": (["--repeat", "0"], "not 0 times"),
-    "an unknown policy": (["--policy", "ax", "--policy", "hope"], "no policy 'hope'"),
-    "an unknown runtime": (["--runtime", "docker"], "no runtime 'docker'"),
-    "an unknown store": (["--store", "mysql"], "no store 'mysql'"),
+    "no repetition": (["--repeat", "0"], "repeat is not between 1"),
+    "an unknown policy": (["--policy", "ax", "--policy", "hope"], "policy 'hope'"),
+    "an unknown runtime": (["--runtime", "docker"], "runtime 'docker'"),
+    "an unknown store": (["--store", "mysql"], "store 'mysql'"),
     "a generation that no drill writes": (["--generation", "v0.1.0"], "v0.1.0"),
     "a generation that never was": (["--generation", "G9"], "'G9' is not known"),
     "a bucket and none": (["--snapshots", "s3://b/p", "--no-snapshots"], "s3://b/p"),
     "commands without a confirmation": (["--runtime", "command"], "--yes"),
     "settings that are not there": (["--settings", "no.toml"], "no.toml cannot be read"),
-    "a cursor that moves": (["--policy", "\x1b[31mred"], "no policy"),
+    "a cursor that moves": (["--policy", "\x1b[31mred"], "policy"),
+    "a policy twice": (["--policy", "ax", "--policy", "ax"], "twice"),
 }
 
 
@@ -58,12 +59,6 @@ def test_points_are_read_in_order_and_once() -> None:
     assert read_points("") == tuple(POINTS)
     with pytest.raises(UsageError):
         read_points("1 2")
-
-
-def test_policies_are_asked_for_once_and_in_order() -> None:
-    asked = resume_options(policies=["requeue", "ax", "requeue"], generation="0.2.2")
-    assert asked.policies == ("requeue", "ax")
-    assert resume_options().policies == ("ax",)
 
 
 def test_the_help_names_every_option_and_needs_nothing(axnb: Cli) -> None:

@@ -95,33 +95,36 @@ def resume(
     A task with one side effect is interrupted by real kills of real processes; after each, seven
     things are looked at. Each is ok, failed, inconclusive or not run, with its evidence.
     """
-    from axnb.drills.resume import run
-    from axnb.drills.resume.asking import resume_options
-    from axnb.report.drill_text import render_drill
+    from axnb.drills.resume import ResumeOptions, run
+    from axnb.drills.resume.points import read_points
+    from axnb.report.drill_text import point_line, render_drill
     from axnb.report.folder import write_folder
     from axnb.result import EXIT_CODES, to_json
+    from axnb.settings import Settings
 
     if no_snapshots and snapshots is not None:
         raise UsageError(f"--no-snapshots and --snapshots {snapshots!r:.80} exclude each other.")
     if points is not None and not points.strip():
         raise UsageError("--points names no point: write 1,3 or 1-4.")
-    asked = resume_options(
-        runtime=runtime,
-        policies=policies,
+    asked = ResumeOptions(
+        runtime=runtime,  # type: ignore[arg-type]
+        policies=policies or ("ax",),  # type: ignore[arg-type]
         idempotent=idempotent,
-        store=store,
+        store=store,  # type: ignore[arg-type]
         generation=generation,
-        points=points or "",
+        points=read_points(points or ""),
         snapshots=None if no_snapshots else snapshots or "",
         alertmanager=alertmanager,
         ax_bin=ax_bin,
         repeat=repeat,
         seed=seed,
-        settings=settings,
+        settings=Settings.read(settings),
         keep=keep,
         confirmed=_is_confirmed(runtime, yes),
     )
-    result = run(asked, progress=say)
+    result = run(asked, progress=lambda judged: say(point_line(judged)))
+    if keep is not None:
+        say(f"axnb: what the processes wrote is in {keep}.")
     if out is not None:
         write_folder(result, out)
     click.echo(to_json(result.as_dict()) if as_json else render_drill(result, colour=is_coloured()))

@@ -158,8 +158,7 @@ class DrillDesk(ResultDesk):
         self.drill = drill_view(self.result)
         self.points: Mapping[Key, Point] = {
             (point.policy, point.name): point
-            for policy in (self.drill.policies if self.drill else ())
-            for point in policy.points
+            for point in (self.drill.all_points() if self.drill else ())
         }
         #: The first of the worst is what a person wants to see.
         self.chosen = min(self.points, key=lambda key: rank(self.points[key]), default=None)

@@ -80,7 +80,8 @@ class MatrixView(View):
         self._policy = _ALL
 
     def _points(self) -> list[Point]:
-        return [p for p in self._desk.points.values() if self._policy in (_ALL, p.policy)]
+        policies = self._desk.drill.policies if self._desk.drill else ()
+        return [p for of in policies if self._policy in (_ALL, of.name) for p in of.points]
 
     @property
     def frame(self) -> pandas.DataFrame:
@@ -211,6 +212,7 @@ class PointView(View):
         told = [f"{point.policy} point {point.name}".strip(), point.title]
         head = f"{point.sign} {point.word}: {', '.join(filter(None, [*told, point.effect_words]))}"
         by = f"Interrupted by: {point.interruption}." if point.interruption else ""
+        often = f"Repeated: {'; '.join(point.outcomes)}." if point.outcomes else ""
         picture = drill_charts.timeline(point, "timeline")
         events = [(e.number, e.who, e.what, e.step) for e in point.timeline]
         remark = f"{point.more:,} more events in result.json." if point.more else ""
@@ -220,7 +222,7 @@ class PointView(View):
         ]
         return [
             fragments.sentence(head, point.verdict),
-            *(fragments.sentence(text) for text in (point.why, by) if text),
+            *(fragments.sentence(text) for text in (point.why, often, by) if text),
             *([fragments.happened(picture)] if picture else []),
             *([fragments.table("What happened", _EVENTS, events, remark)] if events else []),
             fragments.table("What was checked afterwards", _CHECKS, rows),

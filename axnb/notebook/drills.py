@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from axnb.drills.resume import ResumeOptions, run
-from axnb.drills.resume.asking import resume_options
+from axnb.drills.resume.points import read_points
 from axnb.errors import AxnbError
 from axnb.lab.desk import DrillDesk
 from axnb.lab.drill import DrillChoiceView, MatrixView, PointView
@@ -15,7 +15,9 @@ from axnb.lab.progress import shown_progress
 from axnb.lab.summary import SummaryView
 from axnb.notebook.base import Progress, concluded, saved
 from axnb.notebook.parameters import check_types, refuse_secrets
+from axnb.report.drill_text import point_line
 from axnb.result import Result
+from axnb.settings import Settings
 
 #: What the parameter snapshots says where there is to be no bucket.
 _NO_BUCKET = "none"
@@ -68,7 +70,7 @@ class DrillWorkspace:
         """Run what a person chose, and let it take the place of what was shown."""
         chosen = {**self._chosen, **values}
         asked = _asked(chosen)
-        result = run(asked, progress=progress)
+        result = _run(asked, progress)
         # Whoever has stopped it by now does not want it.
         progress("writing the result …")
         told = saved(result, chosen["out"], asked.settings.environment)
@@ -113,20 +115,20 @@ def _asked(chosen: Mapping[str, Any]) -> ResumeOptions:
     refuse_secrets(chosen)
     check_types(chosen, open_resume_drill)
     snapshots = chosen["snapshots"]
-    return resume_options(
-        policies=chosen["policies"],
-        points=chosen["points"],
+    return ResumeOptions(
+        policies=tuple(chosen["policies"]),
+        points=read_points(chosen["points"]),
         idempotent=chosen["idempotent"],
         generation=chosen["generation"],
         store=chosen["store"],
         snapshots=None if snapshots == _NO_BUCKET else snapshots,
         runtime=chosen["runtime"],
-        settings=Path(chosen["settings"]) if chosen["settings"] else None,
+        settings=Settings.read(Path(chosen["settings"]) if chosen["settings"] else None),
     )
 
 
 def _run(asked: ResumeOptions, progress: Progress) -> Result:
     try:
-        return run(asked, progress=progress)
+        return run(asked, progress=lambda judged: progress(point_line(judged)))
     except KeyboardInterrupt:
         raise AxnbError("stopped; what the drill had started has ended.") from None

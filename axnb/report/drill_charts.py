@@ -183,7 +183,7 @@ def timeline(point: Point, identity: str) -> TimelinePicture | None:
     if not point.timeline:
         return None
     lanes = _lanes(point.timeline)
-    marks = [_mark(entry, lanes) for entry in point.timeline if entry.mark not in _ACROSS]
+    marks = [_mark(entry, lanes) for entry in point.timeline if _is_on_lane(entry)]
     told = ". ".join(f"{e.number}: {e.who} {e.what}" for e in point.timeline)
     name = f"{point.policy} at point {point.name}" if point.policy else f"point {point.name}"
     return TimelinePicture(
@@ -202,14 +202,20 @@ def timeline(point: Point, identity: str) -> TimelinePicture | None:
 
 def _lanes(entries: Sequence[Entry]) -> dict[str, int]:
     """The middle of the lane of each who did something in a place of its own."""
-    there = dict.fromkeys(e.who for e in entries if e.mark not in _ACROSS or e.who != "drill")
+    there = dict.fromkeys(e.who for e in entries if _is_on_lane(e))
     known = [who for who in _LANES if who in there]
     names = [*known, *(who for who in there if who not in _LANES)]
     return {who: LANE_HEAD + n * LANE_ROOM + LANE_ROOM // 2 for n, who in enumerate(names)}
 
 
+def _is_on_lane(entry: Entry) -> bool:
+    """An interruption goes through all lanes; who resumes does so from a lane, unless the drill."""
+    return entry.mark not in _ACROSS or (entry.mark == "resume" and entry.who != "drill")
+
+
 def _mark(entry: Entry, lanes: Mapping[str, int]) -> TimelineMark:
-    return TimelineMark(entry.mark, _x(entry), lanes[entry.who])
+    kind = "input" if entry.mark == "resume" else entry.mark
+    return TimelineMark(kind, _x(entry), lanes[entry.who])
 
 
 def _x(entry: Entry) -> int:
@@ -222,6 +228,6 @@ def _ways(entries: Sequence[Entry], lanes: Mapping[str, int]) -> list[str]:
     for entry in entries:
         if entry.mark in _ACROSS:
             ways.append([])
-        else:
+        if _is_on_lane(entry):
             ways[-1].append(f"{_x(entry)} {lanes[entry.who]}")
     return [f"M{'L'.join(way)}" for way in ways if len(way) > 1]

@@ -40,14 +40,10 @@ def red_lines(looked: DrillView) -> Iterator[str]:
     found = [
         (" ".join(filter(None, [policy.name, point.name, step.check])), step)
         for policy in looked.policies
-        for point in policy.points
+        for point in (*policy.points, policy.cancelled)
+        if point is not None
         for step in (*point.steps, point.reversal)
         if step is not None and step.verdict in ("failed", "inconclusive")
-    ]
-    found += [
-        (f"{policy.name} cancellation".strip(), policy.cancellation)
-        for policy in looked.policies
-        if policy.cancellation and policy.cancellation.verdict in ("failed", "inconclusive")
     ]
     found.sort(key=lambda entry: entry[1].verdict != "failed")
     yield from (_red(name, step) for name, step in found[:_MOST])

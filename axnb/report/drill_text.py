@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from axnb.ax.versions import GENERATIONS
 from axnb.report.commands import Command, explain, next_lines
 from axnb.report.drill_view import DrillView, Judged, Point, Policy, drill_view, rank
-from axnb.report.drill_words import does, interrupted, reach
+from axnb.report.drill_words import SHORT_POINTS, does, interrupted, reach
 from axnb.report.terminal import COLOURS, WIDTH, beside, verdict_word
 from axnb.report.view import brief, capital
-from axnb.result import Result, Verdict
+from axnb.result import SIGNS, Result, Verdict
 from axnb.runtimes import POLICIES
 from axnb.text import columns, cut, cut_middle, pad, safe, wrap
 
@@ -37,6 +37,29 @@ def render_drill(result: Result, *, colour: bool = False) -> str:
     return "\n".join(lines)
 
 
+class Done(Protocol):
+    """A point that was rehearsed and judged."""
+
+    @property
+    def policy(self) -> str: ...
+
+    @property
+    def point(self) -> int: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def verdict(self) -> Verdict: ...
+
+
+def point_line(done: Done) -> str:
+    """A point in one line, when it is done: `ax 3  ? inconclusive  tool committed, not logged`."""
+    name = f"{done.policy} {done.point or 'cancelled'}"
+    title = SHORT_POINTS.get(done.title, done.title)
+    return f"{name:<28}{SIGNS[done.verdict]} {done.verdict:<14}{title}"
+
+
 def _heads(result: Result) -> list[str]:
     told = interrupted(result) or [(result.drill, list(result.examined) or ["a drill"])]
     return [line for name, sentences in told for line in beside(name, sentences, _NAME)]
@@ -56,15 +79,16 @@ def _verdict(result: Result, looked: DrillView | None, colour: bool) -> list[str
 def _policy(policy: Policy, looked: DrillView, colour: bool) -> list[str]:
     shown, word = verdict_word(policy.verdict, colour)
     name = cut_middle(policy.name.upper(), 30)
+    told = f"{does(policy)}." if _has_effects(policy) else ""
     room = WIDTH - columns(f"{name}  {word}   ")
-    title = f"{name}  {shown}   {_cut(policy.means, room)}".strip()
+    lines = [f"{name}  {shown}   {_cut(told, room)}".strip()]
+    lines += [f"  {line}" for line in wrap(capital(policy.means), WIDTH - 2) if line]
     room = (WIDTH - _POINT - _EFFECT) // max(len(looked.columns), 1) - 2
     names = looked.columns
     if sum(columns(name) + 2 for name in names) > WIDTH - _POINT - _EFFECT + 1:
         names = tuple(cut(name, max(room, 1)) for name in names)
     widths = [columns(name) for name in names]
     heads = "  ".join(names)
-    lines = [title, f"  {does(policy)}."] if _has_effects(policy) else [title]
     lines.append(_cut(f"{'':{_POINT}}{heads} effects", WIDTH))
     for point in policy.points:
         lines.append(_row(point, widths, colour))
@@ -106,15 +130,28 @@ def _persons(looked: DrillView) -> Iterable[str]:
         return
     by_reason: dict[tuple[str, str], list[str]] = {}
     for point in needed:
-        key = (point.policy, capital(point.why) or "Nobody says why.")
+        key = (point.policy, point.why or "Nobody says why.")
         by_reason.setdefault(key, []).append(cut_middle(point.name, 8))
-    told = [(f"{p} {', '.join(names)}".strip(), why) for (p, why), names in by_reason.items()]
+    told = [(f"{p} {_ranges(names)}".strip(), why) for (p, why), names in by_reason.items()]
     width = min(max(columns(label) for label, _ in told), _POINT - 4)
     yield f"{f'A PERSON IS NEEDED  {len(needed):,}':<{_POINT}}read the operation back from its tool"
     for label, why in told[:_FEW]:
         yield _cut(f"  {pad(_cut(label, width), width)}  {safe(why)}", WIDTH)
     if len(told) > _FEW:
         yield f"  … {len(told) - _FEW:,} more; the report has all"
+
+
+def _ranges(names: Sequence[str]) -> str:
+    """`1, 3-5`: three numbers in a row or more are a range."""
+    groups: list[list[str]] = []
+    for name in names:
+        follows = name.isdecimal() and groups and groups[-1][-1].isdecimal()
+        if follows and int(name) == int(groups[-1][-1]) + 1:
+            groups[-1].append(name)
+        else:
+            groups.append([name])
+    told = [[f"{of[0]}-{of[-1]}"] if len(of) > 2 else of for of in groups]
+    return ", ".join(name for of in told for name in of)
 
 
 def _cut(text: str, width: int) -> str:
@@ -125,8 +162,8 @@ def _cut(text: str, width: int) -> str:
 
 
 def _scope(result: Result) -> list[str]:
-    told = [brief(sentence, 400) for sentence in result.scope]
-    return wrap(" ".join(told), WIDTH) if told else ["The result names no limits."]
+    told = [brief(sentence, 400) for sentence in result.scope] or ["The result names none."]
+    return beside("not seen", [" ".join(told)], _NAME)
 
 
 def _offered(result: Result, looked: DrillView | None) -> list[Command]:
@@ -135,7 +172,7 @@ def _offered(result: Result, looked: DrillView | None) -> list[Command]:
     if result.drill != "resume" or not points:
         return []
     again = ["axnb", "drill", "resume", *_asked(result.parameters)]
-    worst = min(points, key=rank)
+    worst = min(points, key=lambda p: (rank(p), (p.effects or 0) < 2, p.became != "uncertain"))
     commands = []
     if worst.policy in POLICIES and worst.name.isdecimal():
         only = ["--policy", worst.policy, "--points", worst.name]

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from axnb.report.drill_words import SHORT_CHECKS, SHORT_POINTS, as_evidence, as_runs
-from axnb.report.view import brief
+from axnb.report.drill_words import CANCELLED, SHORT_CHECKS, SHORT_POINTS, as_evidence, as_runs
+from axnb.report.view import brief, capital
 from axnb.result import SIGNS, Result, Verdict
 from axnb.text import count
 
@@ -79,11 +79,18 @@ class Point:
     timeline: tuple[Entry, ...]
     #: Entries that were left out.
     more: int = 0
+    #: Of repeated runs that differ: `9 times ok, executed, 1 effect`.
+    outcomes: tuple[str, ...] = ()
 
     @property
     def sign(self) -> str:
         """The sign of the verdict."""
         return SIGNS[self.verdict]
+
+    @property
+    def is_blocked(self) -> bool:
+        """Was it seen that a turn has no end?"""
+        return any(s and s.check == "state" and s.verdict == "failed" for s in self.steps)
 
     @property
     def effect(self) -> str:
@@ -95,8 +102,7 @@ class Point:
     @property
     def effect_words(self) -> str:
         """The same as a reader says it: `2 effects, re-executed`."""
-        known = "" if self.effects is None else count(self.effects, "effect")
-        return ", ".join(filter(None, [known, self.became]))
+        return _effect_words(self.effects, self.became)
 
 
 @dataclass(frozen=True)
@@ -109,7 +115,8 @@ class Policy:
     word: str
     verdict: Verdict
     points: tuple[Point, ...]
-    cancellation: Judged | None
+    #: The client cancels after the tool has committed: no point of the matrix.
+    cancelled: Point | None
     #: Points that were left out.
     more: int = 0
 
@@ -134,10 +141,9 @@ class DrillView:
         """The checks in a word each."""
         return tuple(SHORT_CHECKS.get(check, check) for check in self.checks)
 
-    def point(self, policy: str, name: str) -> Point | None:
-        """A point by the names of both."""
-        found = (p for of in self.policies if of.name == policy for p in of.points)
-        return next((p for p in found if p.name == name), None)
+    def all_points(self) -> list[Point]:
+        """The points of all policies, each policy's cancellation after its own."""
+        return [p for of in self.policies for p in (*of.points, of.cancelled) if p is not None]
 
 
 def drill_view(result: Result) -> DrillView | None:
@@ -208,7 +214,7 @@ def _policy(
         word=brief(told.get("verdict", verdict), 40),
         verdict=verdict,
         points=points,
-        cancellation=_judged("cancellation", told.get("cancellation")),
+        cancelled=_cancelled(name, told.get("cancellation")),
         more=len(names) - len(points),
     )
 
@@ -238,13 +244,46 @@ def _point(
         became=brief(told.get("class"), 40),
         effects=told.get("effects"),
         needs_person=bool(told.get("person")),
-        why=brief(told.get("why"), 400),
+        why=_sentence(brief(told.get("why"), 400)),
         interruption=brief(told.get("interruption"), 300),
         reversal=_judged("reversal", told.get("reversal")),
         steps=judged,
         timeline=tuple(_entry(n, entry) for n, entry in enumerate(timeline[:MOST_ENTRIES], 1)),
         more=max(0, len(timeline) - MOST_ENTRIES),
+        outcomes=_outcomes(told.get("outcomes", ())),
     )
+
+
+def _cancelled(policy: str, told: Mapping[str, Any] | None) -> Point | None:
+    if told is None:
+        return None
+    about = {**told, "title": CANCELLED}
+    return _point(policy, "cancelled", about, {"cancellation": told}, ["cancellation"])
+
+
+def _sentence(text: str) -> str:
+    """With a capital and an end, as a sentence stands alone."""
+    return f"{capital(text)}{'' if text.endswith(('.', '?', '…')) else '.'}" if text else ""
+
+
+def _outcomes(told: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """How repeated runs ended, where they differ."""
+    if len(told) < 2:
+        return ()
+    return tuple(
+        brief(f"{_times(one['runs'])} {', '.join(filter(None, [one['verdict'], words]))}", 120)
+        for one in told[:MOST_EVIDENCE]
+        for words in [_effect_words(one.get("effects"), one.get("class") or "")]
+    )
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number:,} times"
+
+
+def _effect_words(effects: int | None, became: str) -> str:
+    known = "" if effects is None else count(effects, "effect")
+    return ", ".join(filter(None, [known, became]))
 
 
 def _entry(number: int, told: Mapping[str, Any]) -> Entry:

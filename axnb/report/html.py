@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from axnb.report import charts, drill_charts
 from axnb.report.drill_view import DrillView, drill_view, rank
-from axnb.report.drill_words import CLASSES, does, interrupted, reach
+from axnb.report.drill_words import CLASSES, does, interrupted, program_rows, reach
 from axnb.report.view import MOST_SENTENCES, MOST_SOURCES, brief, capital, view, whose
 from axnb.report.words import SOURCE_KINDS
 from axnb.result import Result
@@ -78,11 +78,12 @@ def _drill(result: Result) -> dict[str, Any]:
     """What the report shows of a result that has steps."""
     drill = drill_view(result)
     if drill is None:
-        return {"drill": None}
+        return {"drill": None, "interrupted": []}
     return {
         "drill": drill,
         "interrupted": interrupted(result),
         "reach": reach(drill),
+        "program": program_rows(result),
         "classes": list(CLASSES.items()),
         "matrix": drill_charts.matrix(drill),
         "pictures_of": _pictures(drill),
@@ -93,9 +94,8 @@ def _drill(result: Result) -> dict[str, Any]:
 
 def _detailed(drill: DrillView) -> set[tuple[str, str]]:
     """The points that are told in full, the worst first: strangers' texts can take all the room."""
-    points = [point for policy in drill.policies for point in policy.points]
     room, found = _DETAILS_ROOM, set()
-    for point in sorted(points, key=rank):
+    for point in sorted(drill.all_points(), key=rank):
         room -= len(repr(point))
         if room > 0:
             found.add((point.policy, point.name))
@@ -104,8 +104,8 @@ def _detailed(drill: DrillView) -> set[tuple[str, str]]:
 
 def _pictures(drill: DrillView) -> dict[tuple[str, str], drill_charts.TimelinePicture]:
     """The timeline of each point that has one."""
-    points = [point for policy in drill.policies for point in policy.points]
-    drawn = ((p, drill_charts.timeline(p, f"timeline-{n}")) for n, p in enumerate(points, 1))
+    every = enumerate(drill.all_points(), 1)
+    drawn = ((p, drill_charts.timeline(p, f"timeline-{n}")) for n, p in every)
     return {(p.policy, p.name): picture for p, picture in drawn if picture is not None}
 
 

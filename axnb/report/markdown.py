@@ -36,7 +36,7 @@ def _lines(looked: ReportView) -> Iterator[str]:
     result = looked.result
     yield f"# {looked.sign} {result.verdict}: {as_text(result.drill)}"
     yield ""
-    yield from _sentences(result.examined or _interrupted(result))
+    yield from _sentences([*result.examined, *_interrupted(result)])
     yield f"- {_run(result.run)}"
     yield from _section("Why", _sentences(result.why))
     yield from _section(_DOES.get(result.drill, _DOES["triage"]), _actions(looked))
@@ -52,8 +52,10 @@ def _lines(looked: ReportView) -> Iterator[str]:
 
 
 def _interrupted(result: Result) -> list[str]:
+    """What a drill interrupted and how, where the result does not say it in its own words."""
     told = [(name, sentence) for name, every in interrupted(result) for sentence in every]
-    return [f"{name}: {sentence}" for name, sentence in told]
+    shown = [(n, sentence) for n, sentence in told if n == "asked as" or not result.examined]
+    return [f"{name}: {sentence}" for name, sentence in shown]
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:

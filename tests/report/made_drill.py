@@ -74,13 +74,24 @@ _TIMELINE: tuple[tuple[str, str, int | None, str], ...] = (
     ("tool", "reserves seat 12A: entry 1", None, "effect"),
     ("drill", "SIGKILL of server and actor, held at actor.committed", None, "kill"),
     ("watchdog", "raises AxTurnInterrupted", None, "alert"),
-    ("drill", "starts server and actor again", None, "resume"),
-    ("client", "asks with an empty request", None, "input"),
+    ("client", "resumes with an empty request", None, "resume"),
     ("server", "answers: no input messages queued", None, "error"),
     ("client", "asks: Which reservation do I have?", None, "input"),
     ("server", "answers: no input messages queued", None, "error"),
     ("drill", "releases entry 1 and reads the ledger back", None, "reverse"),
 )
+
+
+_REVERSED = {
+    "expected": "no effect of the task is left",
+    "observed": "entry 1 is released",
+    "evidence": [{"kind": "ledger", "entry": 1, "status": "released"}],
+    "verdict": "ok",
+}
+
+
+def _events(*told: tuple[str, str, int | None, str]) -> list[dict[str, Any]]:
+    return [{"who": w, "what": what, "step": step, "mark": mark} for w, what, step, mark in told]
 
 
 def _step(policy: str, point: int, check: str, letter: str) -> dict[str, Any]:
@@ -126,28 +137,18 @@ def _point(policy: str, point: int) -> dict[str, Any]:
         "person": person,
         "why": _WHY[became],
         "interruption": "SIGKILL of server and actor, held at actor.committed" if ran else None,
-        "reversal": {
-            "expected": "no effect of the task is left",
-            "observed": "entry 1 is released",
-            "evidence": [{"kind": "ledger", "entry": 1, "status": "released"}],
-            "verdict": "ok",
-        }
-        if ran
-        else None,
-        "timeline": [
-            {"who": who, "what": what, "step": step, "mark": mark}
-            for who, what, step, mark in (_TIMELINE if ran else ())
-        ],
+        "reversal": _REVERSED if ran else None,
+        "timeline": _events(*_TIMELINE) if ran else [],
     }
 
 
 _WHY = {
-    "not-executed": "The call was never made, and no request brings the turn to its end.",
-    "uncertain": "The tool has done it and the log does not say so; every request is refused.",
-    "re-executed": "The last input was put to the harness again, and the tool did it again.",
-    "reused": "The ledger had entry 1 for the operation, and its result was used.",
-    "executed": "The tool was asked once.",
-    "": "There is no bucket, so no actor can be restored from it.",
+    "not-executed": "nothing was done; every later request is refused",
+    "uncertain": "an effect exists and the log does not know it; every later request is refused",
+    "re-executed": "the tool was asked again: 2 effects of one operation",
+    "reused": "the effect of before was found by its operation id, and not repeated",
+    "executed": "the task was done once, by the resume",
+    "": "",
 }
 
 
@@ -164,6 +165,8 @@ def _policy(policy: str) -> dict[str, Any]:
             "observed": "entry 1 is reserved after the client left",
             "evidence": [{"kind": "ledger", "entry": 1, "status": "reserved"}],
             "verdict": "ok" if is_known else "inconclusive",
+            "reversal": _REVERSED,
+            "timeline": _events(("client", "goes away", None, "kill"), *_TIMELINE[-1:]),
         },
     }
 
@@ -245,7 +248,8 @@ def _parameters(policies: Iterable[str]) -> dict[str, Any]:
         "idempotent": False,
         "generation": "G8",
         "store": "sqlite",
-        "snapshots": "",
+        "retry": "write",
+        "snapshots": "folder",
         "points": list(POINTS),
         "repeat": 1,
         "seed": 0,
