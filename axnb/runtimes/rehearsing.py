@@ -102,11 +102,16 @@ def _told(alert: Mapping[str, Any], *, is_firing: bool) -> dict[str, Any]:
 
 
 class World:
-    """The tool service, the alerts and the reaper of a run."""
+    """The tool service, the alerts and the reaper of a run.
 
-    def __init__(self, scratch: Path, *, idempotent: bool, alertmanager: str = "") -> None:
+    `scratch` goes with it, even if we are killed, unless it is to be kept.
+    """
+
+    def __init__(
+        self, scratch: Path, *, idempotent: bool, alertmanager: str = "", keep: bool = False
+    ) -> None:
         with ExitStack() as stack:
-            self.reaper = stack.enter_context(Reaper())
+            self.reaper = stack.enter_context(Reaper(None if keep else scratch))
             self.alerts = Alerts(alertmanager)
             stack.callback(self.alerts.close)
             port = free_port()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from axnb.errors import SourceError, UnavailableError
+from axnb.runtimes.files import write_whole
 from axnb.text import safe
 
 if TYPE_CHECKING:
@@ -74,20 +74,8 @@ class _Folder:
         return _checked(data, most, self._locator.of(key))
 
     def put(self, key: str, data: bytes) -> None:
-        path = self._folder / key
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.chmod(aside, 0o644)
-                # Unlike a rename, a link never takes the place of an object.
-                os.link(aside, path)
-            finally:
-                os.unlink(aside)
+            write_whole(self._folder / key, data, once=True)
         except OSError as err:
             raise self._failed(key, "written", err) from err
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import shutil
 import tarfile
 import uuid
@@ -26,6 +25,7 @@ from typing import Any
 from axnb.errors import DamagedError, SourceError, UnavailableError
 from axnb.runtimes import Snapshot
 from axnb.runtimes.actor_state import FILE, State
+from axnb.runtimes.files import sync_folder, write_whole
 from axnb.runtimes.snapshot_stores import Store, open_store
 from axnb.substrate import encoding, layouts, manifest, tars
 from axnb.substrate.errors import ManifestError, ObjectError, TarError
@@ -97,16 +97,12 @@ def restore(url: str, key: str, into: Path, *, conversation_id: str | None = Non
     """
     snapshot, files = _verified(open_store(url), key, conversation_id)
     aside = into.with_name(f".{into.name}.{uuid.uuid4().hex}")
+    aside.mkdir(parents=True)
     for name, data in files.items():
-        path = aside / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    aside.mkdir(parents=True, exist_ok=True)
+        write_whole(aside / name, data)
     shutil.rmtree(into, ignore_errors=True)
     aside.rename(into)
+    sync_folder(into.parent)
     return snapshot
 
 

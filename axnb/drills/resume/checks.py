@@ -201,20 +201,24 @@ def check_retries(seen: Seen) -> Check:
     """Retry count: what the tool was asked, against what the runtime says that it asked."""
     most = {"write": 1, "barrier": 1}.get(seen.task.retry)
     often = "as often as it likes" if most is None else "once at most"
+    if seen.task.retry == "barrier":
+        often += ", after an unknown outcome by a person alone"
     expected = f"the tool is asked {often}, and as often as the runtime says"
     asked, told = seen.observation.requests, seen.observation.reported
     if asked is None:
         return Check(expected, "nobody can tell how often the tool was asked", "inconclusive")
     evidence = tuple(_request(request) for request in asked)
-    times = _times(len(asked))
+    times = count(len(asked), "request")
     if most is not None and len(asked) > most:
-        return Check(expected, f"it was asked {times}", "failed", evidence)
+        return Check(expected, times, "failed", evidence)
+    is_again = len(asked) > (seen.interruption.requests or 0) and seen.called_before
+    if seen.task.retry == "barrier" and is_again:
+        return Check(expected, f"{times}, and no person was asked", "failed", evidence)
     if told is None:
         return Check(expected, f"{times}; the runtime keeps no count", "inconclusive", evidence)
-    if len(told) < len(asked) or len(told) > len(asked) + seen.interruption.cut_requests:
-        observed = f"it was asked {times}, the runtime says {_times(len(told))}"
-        return Check(expected, observed, "failed", evidence)
-    return Check(expected, f"it was asked {times}, and the runtime says so", "ok", evidence)
+    if not len(asked) <= len(told) <= len(asked) + seen.interruption.cut_requests:
+        return Check(expected, f"{times}, the runtime says {len(told)}", "failed", evidence)
+    return Check(expected, f"{times}, as the runtime says", "ok", evidence)
 
 
 def check_response(seen: Seen) -> Check:
@@ -299,10 +303,6 @@ def _all_outputs(seen: Seen) -> Sequence[Output]:
 
 def _state(name: str) -> str:
     return name.removeprefix("STATE_")
-
-
-def _times(number: int) -> str:
-    return {0: "never", 1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
 # --- evidence: the same for the same rehearsal, and without a payload ----------------------------

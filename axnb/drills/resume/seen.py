@@ -122,6 +122,14 @@ class Seen:
         return str(effects[0]["reservation"]) if effects else None
 
     @property
+    def called_before(self) -> bool:
+        """Did the log have the call when it was cut?"""
+        return any(
+            part.tool == self.task.tool and self._is_about(part)
+            for _, part in self.before.parts("tool_call")
+        )
+
+    @property
     def results(self) -> list[tuple[LoggedRow, LoggedPart]]:
         """Results of the task's tool that the log holds and that are of its operation."""
         return [

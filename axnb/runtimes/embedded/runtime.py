@@ -85,7 +85,8 @@ def drawn_places(point: int, chance: Random | None) -> tuple[Place, ...]:
 class EmbeddedRuntime:
     """Rehearsals with processes of our own.
 
-    `snapshots` is an URL, empty for a folder in scratch, None for no bucket.
+    `snapshots` is an URL, empty for a folder in scratch, None for no bucket. Scratch is removed with
+    the last process unless it is to be kept.
     """
 
     def __init__(
@@ -97,12 +98,15 @@ class EmbeddedRuntime:
         idempotent: bool = False,
         snapshots: str | None = "",
         alertmanager: str = "",
+        keep: bool = False,
     ) -> None:
         self._generation = generation
         self._snapshots = snapshots
         self._stack = ExitStack()
         with ExitStack() as stack:
-            self._world = World(scratch, idempotent=idempotent, alertmanager=alertmanager)
+            self._world = World(
+                scratch, idempotent=idempotent, alertmanager=alertmanager, keep=keep
+            )
             stack.callback(self._world.close)
             self._postgres: ScratchPostgres | None = None
             if store == "postgres":
