@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from click.testing import Result
 
+from axnb.cli import main
 from axnb.drills.resume.points import read_points
 from axnb.errors import UsageError
 from axnb.runtimes import POINTS
@@ -59,6 +63,39 @@ def test_points_are_read_in_order_and_once() -> None:
     assert read_points("") == tuple(POINTS)
     with pytest.raises(UsageError):
         read_points("1 2")
+
+
+def _told(name: str) -> list[list[str]]:
+    """The commands of a drill that a text shows."""
+    text = (Path(__file__).parents[1] / name).read_text(encoding="utf-8")
+    lines = re.findall(r"^axnb drill resume.*$", text, re.MULTILINE)
+    return [shlex.split(line)[3:] for line in lines]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/resume-drill.md"])
+def test_options_that_are_told_are_there(name: str) -> None:
+    verb = main.commands["drill"].commands["resume"]  # type: ignore[attr-defined]
+    assert _told(name)
+    for arguments in _told(name):
+        verb.make_context("resume", arguments)
+
+
+@pytest.mark.slow
+def test_a_drill_ends_as_its_verdict_says_and_leaves_a_result(axnb: Cli) -> None:
+    asked = ["drill", "resume", "--points", "3", "--policy", "read-before-retry"]
+    well = axnb(*asked, "--json", "--out", "out", "--keep", "kept")
+    assert well.exit_code == 0
+    result = json.loads(well.stdout)
+    assert result == json.loads(Path("out/result.json").read_text("utf-8"))
+    assert [step["verdict"] for step in result["steps"]] == ["ok"] * 7
+    assert "read-before-retry 3         ✓ ok" in well.stderr
+    assert "kept" in well.stderr
+    assert any(Path("kept").iterdir())
+    again = axnb(*asked, "--keep", "kept")
+    assert (again.exit_code, again.stdout) == (4, ""), "the folder is in use"
+    blocked = axnb("drill", "resume", "--points", "3")
+    assert blocked.exit_code == 1
+    assert "1 uncertain" in blocked.stdout
 
 
 def test_the_help_names_every_option_and_needs_nothing(axnb: Cli) -> None:

@@ -13,7 +13,7 @@ from axnb.lab.fragments import Column
 from axnb.lab.frames import frame_of
 from axnb.lab.view import View
 from axnb.report import drill_charts
-from axnb.report.drill_view import Judged, Point
+from axnb.report.drill_view import Point, StepView
 from axnb.report.drill_words import does, interrupted, reach
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _table(caption: str, columns: Sequence[str], points: Iterable[Point]) -> str
     return fragments.table(caption, heads, rows)
 
 
-def _cell(step: Judged | None) -> str:
+def _cell(step: StepView | None) -> str:
     if step is None:
         return "– no step"
     return f"{step.sign} {step.word} {f'({step.runs})' if step.runs else ''}".strip()

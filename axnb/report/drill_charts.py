@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from axnb.report.drill_view import DrillView, Entry, Judged, Point, Policy
+from axnb.report.drill_view import DrillView, Entry, Point, Policy, StepView
 from axnb.report.drill_words import cell_words
 from axnb.report.view import brief
 from axnb.result import Verdict
@@ -136,7 +136,7 @@ def _in_words(policy: Policy) -> str:
     return f"{policy.name or 'All'}: {told or 'no check'}."
 
 
-def _verdict(step: Judged | None) -> str:
+def _verdict(step: StepView | None) -> str:
     return "not-run" if step is None else step.verdict
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from axnb.report.drill_view import DrillView, Judged, Policy
+from axnb.report.drill_view import DrillView, Policy, StepView
 from axnb.report.drill_words import does, reach
 from axnb.report.markdown_text import as_row, as_text
 
@@ -51,7 +51,7 @@ def red_lines(looked: DrillView) -> Iterator[str]:
         yield f"- … {len(found) - _MOST:,} more in `result.json`"
 
 
-def _red(name: str, step: Judged) -> str:
+def _red(name: str, step: StepView) -> str:
     runs = f" ({as_text(step.runs)})" if step.runs else ""
     expected, observed = as_text(step.expected), as_text(step.observed)
     return f"- {step.sign} **{as_text(name)}**{runs}: expected {expected}; observed {observed}"

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from axnb.ax.versions import GENERATIONS
 from axnb.report.commands import Command, explain, next_lines
-from axnb.report.drill_view import DrillView, Judged, Point, Policy, drill_view, rank
+from axnb.report.drill_view import DrillView, Point, Policy, StepView, drill_view, rank
 from axnb.report.drill_words import SHORT_POINTS, does, interrupted, reach
 from axnb.report.terminal import COLOURS, WIDTH, beside, verdict_word
 from axnb.report.view import brief, capital
 from axnb.result import SIGNS, Result, Verdict
 from axnb.runtimes import POLICIES
 from axnb.text import columns, cut, cut_middle, pad, safe, wrap
+
+if TYPE_CHECKING:
+    from axnb.drills.resume import Judged
 
 _NAME = 12
 _POINT = 33
@@ -37,23 +40,7 @@ def render_drill(result: Result, *, colour: bool = False) -> str:
     return "\n".join(lines)
 
 
-class Done(Protocol):
-    """A point that was rehearsed and judged."""
-
-    @property
-    def policy(self) -> str: ...
-
-    @property
-    def point(self) -> int: ...
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def verdict(self) -> Verdict: ...
-
-
-def point_line(done: Done) -> str:
+def point_line(done: Judged) -> str:
     """A point in one line, when it is done: `ax 3  ? inconclusive  tool committed, not logged`."""
     name = f"{done.policy} {done.point or 'cancelled'}"
     title = SHORT_POINTS.get(done.title, done.title)
@@ -111,7 +98,7 @@ def _row(point: Point, widths: Sequence[int], colour: bool) -> str:
     return f"{pad(name, _POINT)}{signs} {effect}".rstrip()
 
 
-def _sign(step: Judged | None, width: int, colour: bool) -> str:
+def _sign(step: StepView | None, width: int, colour: bool) -> str:
     """A sign below the middle of its column's head."""
     verdict: Verdict = "not-run" if step is None else step.verdict
     sign = step.sign if step is not None else "–"

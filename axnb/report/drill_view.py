@@ -26,7 +26,7 @@ _WORST: Sequence[Verdict] = ("failed", "inconclusive", "not-run", "ok")
 
 
 @dataclass(frozen=True)
-class Judged:
+class StepView:
     """An expectation, and what was observed."""
 
     check: str
@@ -73,9 +73,9 @@ class Point:
     needs_person: bool
     why: str
     interruption: str
-    reversal: Judged | None
+    reversal: StepView | None
     #: One a check of the matrix, in its order; None where the result has no such step.
-    steps: tuple[Judged | None, ...]
+    steps: tuple[StepView | None, ...]
     timeline: tuple[Entry, ...]
     #: Entries that were left out.
     more: int = 0
@@ -297,10 +297,10 @@ def _entry(number: int, told: Mapping[str, Any]) -> Entry:
     )
 
 
-def _judged(check: str, told: Mapping[str, Any] | None) -> Judged | None:
+def _judged(check: str, told: Mapping[str, Any] | None) -> StepView | None:
     if told is None:
         return None
-    return Judged(
+    return StepView(
         check=brief(check, 40),
         expected=brief(told.get("expected"), 400),
         observed=brief(told.get("observed"), 400),
@@ -316,7 +316,7 @@ def as_verdict(word: Any) -> Verdict:
     return next((verdict for verdict in SIGNS if verdict == word), "inconclusive")
 
 
-def rank(part: Judged | Point | Policy) -> int:
+def rank(part: StepView | Point | Policy) -> int:
     """How bad a verdict is: 0 is the worst."""
     return _WORST.index(part.verdict)
 
@@ -325,7 +325,7 @@ def _severity(step: _Step) -> int:
     return _WORST.index(as_verdict(step["verdict"]))
 
 
-def _worst(parts: Iterable[Judged | Point | None]) -> Verdict:
+def _worst(parts: Iterable[StepView | Point | None]) -> Verdict:
     """The worst verdict of some; what is not there was not run."""
     found = {part.verdict if part is not None else "not-run" for part in parts}
     return next((verdict for verdict in _WORST if verdict in found), "not-run")

@@ -15,7 +15,7 @@ from axnb.runtimes import POINTS
 from axnb.text import count
 
 if TYPE_CHECKING:
-    from axnb.report.drill_view import DrillView, Judged, Point, Policy
+    from axnb.report.drill_view import DrillView, Point, Policy, StepView
 
 #: What a point is called in a few words, by its title.
 SHORT_POINTS: Mapping[str, str] = {
@@ -236,6 +236,6 @@ def does(policy: Policy) -> str:
     return in_words(tally(policy.points))
 
 
-def cell_words(point: Point, check: str, step: Judged | None) -> str:
+def cell_words(point: Point, check: str, step: StepView | None) -> str:
     """A cell of the matrix for who cannot see it: `point 3, side-effect: failed`."""
     return f"point {point.name}, {check}: {'no such step' if step is None else step.word}"
