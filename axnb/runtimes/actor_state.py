@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from axnb.errors import AxnbError
-from axnb.result import write_file
+from axnb.runtimes.files import write_whole
 
 FILE = "state.json"
 
@@ -116,9 +116,13 @@ class Memory:
         return state
 
     def write(self, state: State) -> None:
-        """Keep a state: aside, to the disk, renamed."""
-        with self._lock:
-            write_file(self.folder(state.conversation_id) / FILE, state.text())
+        """Keep a state: aside, to the disk, renamed. Raises AxnbError if it cannot be written."""
+        path = self.folder(state.conversation_id) / FILE
+        try:
+            with self._lock:
+                write_whole(path, state.text().encode())
+        except OSError:
+            raise AxnbError("the actor's state of the conversation cannot be written.") from None
 
     @contextmanager
     def still(self, conversation_id: str) -> Iterator[Path]:

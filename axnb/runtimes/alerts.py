@@ -13,11 +13,14 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlencode
 
 from axnb.errors import AxnbError
-from axnb.runtimes.http_json import JsonServer, Request, call
+from axnb.runtimes.json_client import call
+
+if TYPE_CHECKING:
+    from axnb.runtimes.json_server import Request
 
 #: An alert as `POST /api/v2/alerts` takes it, and as `GET` gives it.
 Alert = Mapping[str, Any]
@@ -81,6 +84,8 @@ class AlertReceiver:
     """A small receiver in this process that speaks both calls and forgets nothing."""
 
     def __init__(self, port: int = 0) -> None:
+        from axnb.runtimes.json_server import JsonServer
+
         self._changed = threading.Condition()
         self._bodies: list[list[dict[str, Any]]] = []
         self._kept: dict[str, _Kept] = {}

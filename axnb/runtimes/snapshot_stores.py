@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from axnb.errors import SourceError, UnavailableError
+from axnb.runtimes.files import write_whole
 from axnb.text import safe
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ class Store(Protocol):
 
     def put(self, key: str, data: bytes) -> None:
         """Write an object that is not there yet."""
+
+    def delete(self, key: str) -> None:
+        """Delete an object that we wrote."""
 
 
 def open_store(url: str, environment: Mapping[str, str] = os.environ) -> Store:
@@ -74,22 +77,16 @@ class _Folder:
         return _checked(data, most, self._locator.of(key))
 
     def put(self, key: str, data: bytes) -> None:
-        path = self._folder / key
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.chmod(aside, 0o644)
-                # Unlike a rename, a link never takes the place of an object.
-                os.link(aside, path)
-            finally:
-                os.unlink(aside)
+            write_whole(self._folder / key, data, once=True)
         except OSError as err:
             raise self._failed(key, "written", err) from err
+
+    def delete(self, key: str) -> None:
+        try:
+            (self._folder / key).unlink(missing_ok=True)
+        except OSError as err:
+            raise self._failed(key, "deleted", err) from err
 
     def _failed(self, key: str, doing: str, err: OSError) -> SourceError:
         name = self._locator.of(key)
@@ -125,6 +122,9 @@ class _S3:
 
     def put(self, key: str, data: bytes) -> None:
         self._ask("put_object", key, "written", Key=key, Body=data, IfNoneMatch="*")
+
+    def delete(self, key: str) -> None:
+        self._ask("delete_object", key, "deleted", Key=key)
 
     def _ask(self, operation: str, key: str, doing: str, **given: Any) -> Any:
         from botocore.exceptions import BotoCoreError, ClientError

@@ -31,7 +31,8 @@ from tests.runtimes.scripted import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
-_LONG = 60
+#: The recordings cut longer texts to so many characters.
+_LONG, _SHORT = 200, 60
 
 
 @dataclass
@@ -92,7 +93,7 @@ class Asking:
                     self._changed.notify_all()
         except grpc.RpcError:
             code, details = self._stream.code(), self._stream.details()
-            self.got.error = f"{code.name}: {details}"
+            self.got.error = shortened(f"{code.name}: {details}")
         with self._changed:
             self._is_over = True
             self._changed.notify_all()
@@ -114,20 +115,17 @@ def _step_kind(step: Any) -> str:
     if kind != "content":
         return str(kind)
     found = step.content.content
-    return _content_kind(found[0]) if found and found[0].WhichOneof("type") else str(found and None)
+    return _content_kind(found[0]) if found else "content"
 
 
 def _content_kind(content: Any) -> str:
     kind = content.WhichOneof("type")
-    return f"text:{shortened(content.text.text)}" if kind == "text" else str(kind)
+    return shortened(f"text:{content.text.text}") if kind == "text" else str(kind)
 
 
 def shortened(text: str) -> str:
     """A long text as the recordings have it."""
-    whole = f"text:{text}"
-    if len(whole) <= 300:
-        return text
-    return f"{text[: _LONG - 8]}... ({len(whole)} characters)"
+    return text if len(text) <= _LONG else f"{text[:_SHORT]}... ({len(text)} characters)"
 
 
 class Client:
@@ -272,6 +270,11 @@ class Process:
 
     def __exit__(self, *_: object) -> None:
         self.kill()
+
+    def count(self, message: str) -> int:
+        """How often it has printed a message."""
+        with self._changed:
+            return sum(record["msg"] == message for record in self.records)
 
     def wait_for(self, message: str, count: int = 1) -> dict[str, Any]:
         """Wait until it has printed a message that often; returns the last."""

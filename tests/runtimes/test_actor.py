@@ -22,7 +22,8 @@ from axnb.runtimes.actor_state import State
 from axnb.runtimes.failpoints import VARIABLE
 from axnb.runtimes.holding import Held, Holds
 from axnb.runtimes.processes import Group, Process, Reaper, free_port, wait_until_answers
-from axnb.runtimes.tools import Ledger, ToolClient, ToolServer
+from axnb.runtimes.tool_service import Ledger, ToolServer
+from axnb.runtimes.tools import ToolClient
 from tests.runtimes.programs import reaper, start
 
 __all__ = ["reaper"]

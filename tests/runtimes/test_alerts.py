@@ -10,7 +10,7 @@ import pytest
 
 from axnb.errors import AxnbError
 from axnb.runtimes.alerts import AlertReceiver, active, alert, now, post
-from axnb.runtimes.http_json import call
+from axnb.runtimes.json_client import call
 
 LABELS = {"alertname": "AxTurnInterrupted", "conversation_id": 'c "1"\\', "severity": "critical"}
 

@@ -216,23 +216,23 @@ _REST = [log for name, log in _SQLITE.items() if name not in QUICK]
 
 
 @pytest.mark.parametrize(("log", "target"), cases(_QUICK))
-def test_next_on_odd_rows(log: str, target: str, tmp_path: Path) -> None:
-    count, found = ask_sqlite(_SQLITE[log], target, tmp_path)
+def test_next_on_odd_rows(log: str, target: str, folder: Path) -> None:
+    count, found = ask_sqlite(_SQLITE[log], target, folder)
     assert count > 0
     assert found == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("log", "target"), cases(_REST))
-def test_next_on_sqlite(log: str, target: str, tmp_path: Path) -> None:
-    count, found = ask_sqlite(_SQLITE[log], target, tmp_path)
+def test_next_on_sqlite(log: str, target: str, folder: Path) -> None:
+    count, found = ask_sqlite(_SQLITE[log], target, folder)
     assert count > 0
     assert found == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("log", "target"), cases(list(_POSTGRES.values())))
-def test_next_on_postgres(log: str, target: str, tmp_path: Path, postgres: PostgresServer) -> None:
+def test_next_on_postgres(log: str, target: str, folder: Path, postgres: PostgresServer) -> None:
     import psycopg
 
     real = _POSTGRES[log]
@@ -249,7 +249,7 @@ def test_next_on_postgres(log: str, target: str, tmp_path: Path, postgres: Postg
             database = postgres.create_database()
             postgres.execute(real.dump, database)
             before = rows(database)
-            with serving(tmp_path, generation, playing, postgres=database) as server:
+            with serving(folder, generation, playing, postgres=database) as server:
                 after = (rows(dsn) for dsn in [database])
                 found += [f"{request}: {d}" for d in differences(server, asked, before, after)]
             count += len(asked)

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from axnb.errors import AxnbError
-from axnb.runtimes.http_json import call
+from axnb.runtimes.json_client import call
 from axnb.runtimes.processes import Reaper, free_port
-from axnb.runtimes.tools import Ledger, ToolClient, ToolServer
+from axnb.runtimes.tool_service import Ledger, ToolServer
+from axnb.runtimes.tools import ToolClient
 from tests.runtimes.programs import reaper, serve
 
 __all__ = ["reaper"]

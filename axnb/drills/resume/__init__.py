@@ -139,4 +139,5 @@ def open_runtime(options: ResumeOptions, scratch: Path) -> Runtime:
         idempotent=options.idempotent,
         snapshots=options.snapshots,
         alertmanager=options.alertmanager,
+        keep=options.keep is not None,
     )

@@ -134,7 +134,6 @@ def _measures(
     matrix: Sequence[Sequence[Judged]], steps: Sequence[dict[str, Any]]
 ) -> dict[str, int]:
     every = [judged for group in matrix for judged in group]
-    seen = [judged for judged in every if judged.rehearsed.seen is not None]
     verdicts = Counter(step["verdict"] for step in steps)
     return {
         "points": len(matrix),
@@ -144,10 +143,10 @@ def _measures(
         "failed": verdicts["failed"],
         "inconclusive": verdicts["inconclusive"],
         "not_run": verdicts["not-run"],
-        "effects_doubled": sum((judged.effects or 0) > 1 for judged in seen),
-        "effects_lost": sum(judged.effect_class == "not-executed" for judged in seen),
-        "effects_unknown": sum(judged.effect_class == "uncertain" for judged in seen),
-        "blocked": sum(judged.checks["state"].verdict == "failed" for judged in seen),
+        "effects_doubled": sum(judged.trouble == "doubled" for judged in every),
+        "effects_lost": sum(judged.trouble == "lost" for judged in every),
+        "effects_unknown": sum(judged.trouble == "unknown" for judged in every),
+        "blocked": sum(judged.is_blocked for judged in every),
         "need_person": sum(judged.needs_person for judged in every),
     }
 
@@ -164,12 +163,10 @@ def _why(matrix: Sequence[Sequence[Judged]]) -> Iterator[str]:
 
 def _sorts(every: Sequence[Judged]) -> Iterator[str]:
     sorts = {
-        "does the effect twice": [j for j in every if (j.effects or 0) > 1],
-        "leaves the outcome unknown": [j for j in every if j.effect_class == "uncertain"],
-        "never does the task": [j for j in every if j.effect_class == "not-executed"],
-        "blocks the conversation": [
-            j for j in every if j.rehearsed.seen and j.checks["state"].verdict == "failed"
-        ],
+        "does the effect twice": [j for j in every if j.trouble == "doubled"],
+        "leaves the outcome unknown": [j for j in every if j.trouble == "unknown"],
+        "never does the task": [j for j in every if j.trouble == "lost"],
+        "blocks the conversation": [j for j in every if j.is_blocked],
         "could not be seen": [j for j in every if j.rehearsed.seen is None],
     }
     for what, found in sorts.items():

@@ -201,20 +201,24 @@ def check_retries(seen: Seen) -> Check:
     """Retry count: what the tool was asked, against what the runtime says that it asked."""
     most = {"write": 1, "barrier": 1}.get(seen.task.retry)
     often = "as often as it likes" if most is None else "once at most"
+    if seen.task.retry == "barrier":
+        often += ", after an unknown outcome by a person alone"
     expected = f"the tool is asked {often}, and as often as the runtime says"
     asked, told = seen.observation.requests, seen.observation.reported
     if asked is None:
         return Check(expected, "nobody can tell how often the tool was asked", "inconclusive")
     evidence = tuple(_request(request) for request in asked)
-    times = _times(len(asked))
+    times = count(len(asked), "request")
     if most is not None and len(asked) > most:
-        return Check(expected, f"it was asked {times}", "failed", evidence)
+        return Check(expected, times, "failed", evidence)
+    is_again = len(asked) > (seen.interruption.requests or 0) and seen.called_before
+    if seen.task.retry == "barrier" and is_again:
+        return Check(expected, f"{times}, and no person was asked", "failed", evidence)
     if told is None:
         return Check(expected, f"{times}; the runtime keeps no count", "inconclusive", evidence)
-    if len(told) < len(asked) or len(told) > len(asked) + seen.interruption.cut_requests:
-        observed = f"it was asked {times}, the runtime says {_times(len(told))}"
-        return Check(expected, observed, "failed", evidence)
-    return Check(expected, f"it was asked {times}, and the runtime says so", "ok", evidence)
+    if not len(asked) <= len(told) <= len(asked) + seen.interruption.cut_requests:
+        return Check(expected, f"{times}, the runtime says {len(told)}", "failed", evidence)
+    return Check(expected, f"{times}, as the runtime says", "ok", evidence)
 
 
 def check_response(seen: Seen) -> Check:
@@ -301,10 +305,6 @@ def _state(name: str) -> str:
     return name.removeprefix("STATE_")
 
 
-def _times(number: int) -> str:
-    return {0: "never", 1: "once", 2: "twice"}.get(number, f"{number} times")
-
-
 # --- evidence: the same for the same rehearsal, and without a payload ----------------------------
 
 
@@ -313,11 +313,14 @@ def _row(step: int, digest: str) -> Evidence:
 
 
 def _object(key: str, digest: str) -> Evidence:
-    return {"kind": "object", "key": key, "sha256": digest}
+    # Where a run has put its snapshots differs from run to run.
+    head, sign, tail = key.partition("snapshots/")
+    return {"kind": "object", "key": sign + tail if sign else head, "sha256": digest}
 
 
 def _ledger(effect: Mapping[str, Any]) -> Evidence:
-    names = ("entry", "operation_id", "status", "reservation")
+    # Not the entry's number: other rehearsals write to the same ledger.
+    names = ("operation_id", "status", "reservation")
     return {"kind": "ledger", **{name: effect[name] for name in names if name in effect}}
 
 
@@ -327,7 +330,7 @@ def evidence_of_effects(effects: Iterable[Mapping[str, Any]]) -> tuple[Evidence,
 
 
 def _request(request: Mapping[str, Any]) -> Evidence:
-    names = ("request", "operation_id", "attempt")
+    names = ("operation_id", "attempt")
     return {"kind": "request", **{name: request[name] for name in names if name in request}}
 
 

@@ -74,6 +74,20 @@ class Judged:
         return len(seen.observation.effects)
 
     @property
+    def trouble(self) -> str:
+        """What is wrong with the effect: `doubled`, `lost` or `unknown`; empty where nothing is."""
+        if self.rehearsed.seen is None or self.checks["side-effect"].verdict == "ok":
+            return ""
+        if (self.effects or 0) > 1:
+            return "doubled"
+        return "lost" if self.effects == 0 else "unknown"
+
+    @property
+    def is_blocked(self) -> bool:
+        """Has the conversation a turn that nobody can end?"""
+        return self.rehearsed.seen is not None and self.checks["state"].verdict == "failed"
+
+    @property
     def needs_person(self) -> bool:
         """Must a person do something? Where nothing was seen, a person must look."""
         seen = self.rehearsed.seen
@@ -108,17 +122,17 @@ def judged(rehearsed: Rehearsed) -> Judged:
         )
     checks = {name: check(seen) for name, check in CHECKS.items()}
     cancellation = _cancellation(seen) if seen.point == CANCELLED else None
-    return Judged(rehearsed, checks, _reversal(seen), cancellation)
+    return Judged(rehearsed, checks, _reversal(seen, rehearsed.left), cancellation)
 
 
-def _reversal(seen: Seen) -> Check:
-    expected = "every effect that the drill caused is reversed"
-    if seen.reversal is None:
-        return Check(expected, seen.not_reversed, "failed")
-    left = [e for e in seen.reversal.effects if e["status"] != "released"]
+def _reversal(seen: Seen, left: str) -> Check:
+    expected = "every effect that the drill caused is reversed, and nothing is left"
+    if seen.reversal is None or left:
+        return Check(expected, seen.not_reversed or left, "failed")
+    there = [e for e in seen.reversal.effects if e["status"] != "released"]
     evidence = evidence_of_effects(seen.reversal.effects)
-    if left:
-        told = f"{count(len(left), 'effect')} still there"
+    if there:
+        told = f"{count(len(there), 'effect')} still there"
         return Check(expected, told, "failed", evidence)
     return Check(expected, seen.reversal.sentence, "ok", evidence)
 
@@ -130,7 +144,12 @@ def _cancellation(seen: Seen) -> Check:
         return Check(expected, "the tool system cannot be read", "inconclusive")
     evidence = evidence_of_effects(effects)
     there = [effect for effect in effects if effect["status"] != "released"]
-    if len(there) != 1:
+    if not there or (len(there) > 1 and seen.task.retry != "read"):
         return Check(expected, f"{count(len(there), 'effect')} there", "failed", evidence)
     known = "and the log holds its result" if seen.results else "and the log does not know it"
-    return Check(expected, f"cancelled, yet committed: 1 effect, {known}", "ok", evidence)
+    return Check(
+        expected,
+        f"cancelled, yet committed: {count(len(there), 'effect')}, {known}",
+        "ok",
+        evidence,
+    )

@@ -1,26 +1,17 @@
-"""JSON over HTTP, small: a threading server on the loopback address, and a client."""
+"""JSON over HTTP, small: a threading server on the loopback address."""
 
 from __future__ import annotations
 
-import base64
 import json
 import socketserver
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from axnb.errors import AxnbError
-from axnb.substrate.manifest import masked
-from axnb.text import safe
-
 _MAX_BODY = 1 << 20
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
@@ -106,57 +97,3 @@ class _Handler(BaseHTTPRequestHandler):
         return Request(
             self.command, path, parse_qs(parts.query), json.loads(data) if data else None
         )
-
-
-def call(method: str, url: str, body: Any = None, *, seconds: float = 10.0) -> Any:
-    """Send one request; what the answer holds, None for an empty one.
-
-    Raises AxnbError if nobody answers, the answer is no JSON, or its status is an error.
-    """
-    name = safe(masked(url))
-    data = None if body is None else json.dumps(body).encode()
-    try:
-        request = urllib.request.Request(  # noqa: S310 - http and https only, below
-            _plain(url),
-            data,
-            {"Content-Type": "application/json"} | _authorization(url),
-            method=method,
-        )
-        if request.type not in ("http", "https"):
-            raise AxnbError(f"{name} is not of the form http://HOST:PORT.")
-        with _opener(request).open(request, timeout=seconds) as response:
-            text = response.read()
-        return json.loads(text) if text.strip() else None
-    except urllib.error.HTTPError as err:
-        err.close()
-        raise AxnbError(f"{name} refuses the request with status {err.code}.") from None
-    except (OSError, HTTPException) as err:
-        raise AxnbError(f"{name} does not answer: {_reason(err)}.") from None
-    except ValueError:
-        raise AxnbError(f"{name} is no address, or its answer is not JSON.") from None
-
-
-def _plain(url: str) -> str:
-    """The address without user and password."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-
-
-def _authorization(url: str) -> dict[str, str]:
-    account, _, _ = urlsplit(url).netloc.rpartition("@")
-    if not account:
-        return {}
-    return {"Authorization": "Basic " + base64.b64encode(unquote(account).encode()).decode()}
-
-
-def _opener(request: urllib.request.Request) -> urllib.request.OpenerDirector:
-    """One that asks no proxy for what is on this machine."""
-    host = urlsplit(request.full_url).hostname
-    proxies: list[Any] = [urllib.request.ProxyHandler({})] if host in _LOOPBACK else []
-    return urllib.request.build_opener(*proxies)
-
-
-def _reason(err: Exception) -> str:
-    reason = err.reason if isinstance(err, urllib.error.URLError) else err
-    words = getattr(reason, "strerror", None) or type(reason).__name__
-    return safe(str(words)).lower()
