@@ -22,7 +22,8 @@ from typing import Any
 
 from axnb.runtimes import Answer
 from axnb.runtimes.processes import answers, free_port
-from axnb.runtimes.tools import Ledger, ToolClient, ToolServer
+from axnb.runtimes.tool_service import Ledger, ToolServer
+from axnb.runtimes.tools import ToolClient
 
 _SECONDS = 30.0
 

@@ -30,7 +30,7 @@ from axnb.runtimes.processes import Reaper, answers, free_port, wait_until_answe
 from axnb.runtimes.programs import command
 from axnb.settings import Settings
 from tests.runtimes.ax_binary import wrapper
-from tests.runtimes.deployment import until
+from tests.waiting import is_running, until
 
 _TASK = Task("c", "op")
 
@@ -141,16 +141,11 @@ def test_beside_a_harness_it_ends_with_its_server(
     )
     words = [sys.executable, "-c", code, script, "main.py", "--port", str(port)]
     server = group.start(words, log=tmp_path / "server.log")
-    until(lambda: (tmp_path / "server.log").read_text().endswith("\n"))
+    until(lambda: (tmp_path / "server.log").read_text().endswith("\n"), "the sidecar is started")
     pid = int((tmp_path / "server.log").read_text())
-    until(lambda: b"sidecar" in Path(f"/proc/{pid}/cmdline").read_bytes())
     server.send(signal.SIGKILL)
-    until(lambda: not Path(f"/proc/{pid}").exists() or _is_zombie(pid))
+    until(lambda: not is_running(pid), "the sidecar has ended")
     assert answers(port)
-
-
-def _is_zombie(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 # --- the lock that keeps an append open ----------------------------------------------------------

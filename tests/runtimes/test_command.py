@@ -16,7 +16,8 @@ from axnb.runtimes.command import CommandRuntime
 from axnb.runtimes.processes import Reaper
 from axnb.settings import Settings
 from axnb.settings_command import CommandSettings
-from tests.runtimes.deployment import Deployment, until
+from tests.runtimes.deployment import Deployment
+from tests.waiting import until
 
 _TASK = Task("drill", "op")
 
@@ -127,7 +128,7 @@ class _Person:
         if word == "Get":
             (it.folder / "gate").touch()
         elif word == "The":
-            until(lambda: it.tools.ledger()["effects"])
+            until(lambda: bool(it.tools.ledger()["effects"]), "there is an effect")
             it.kill("serve")
             it.kill("actor")
             (it.folder / "gate").unlink()

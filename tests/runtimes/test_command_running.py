@@ -24,6 +24,7 @@ from axnb.runtimes.command.running import MOST_BYTES, Ran, Runner
 from axnb.runtimes.processes import Reaper
 from axnb.settings import Settings
 from axnb.settings_command import CommandSettings
+from tests.waiting import is_running
 
 _TASK = Task("c-1", "op-1")
 
@@ -71,25 +72,15 @@ def test_who_takes_too_long_is_ended_with_its_children(reaper: Reaper, tmp_path:
     assert ran.failure == "start took more than 2 s and was ended"
     pids = [int(word) for word in ran.text.split()]
     assert len(pids) == 2
-    assert not any(map(_is_running, pids))
-
-
-def _is_running(pid: int) -> bool:
-    """Is there a process that is no zombie?"""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    state = Path(f"/proc/{pid}/stat")
-    return not (state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z")
+    assert not any(map(is_running, pids))
 
 
 def test_what_a_command_leaves_running_ends_with_the_drill(tmp_path: Path) -> None:
     code = "import subprocess; print(subprocess.Popen(['sleep', '1000'], stdout=-3).pid)"
     with Reaper() as reaper:
         pid = int(_runner(reaper, tmp_path, *_python(code)).run("start").text)
-        assert _is_running(pid)
-    assert not _is_running(pid)
+        assert is_running(pid)
+    assert not is_running(pid)
 
 
 def test_too_much_output_is_refused(reaper: Reaper, tmp_path: Path) -> None:
