@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from axnb.ax.versions import GENERATIONS
-from axnb.drills.resume import Judged, ResumeOptions, run_with
+from axnb.drills.resume import Judged
 from axnb.drills.resume.judging import judged
 from axnb.drills.resume.rehearsing import Job, rehearse
 from axnb.errors import AxnbError, UsageError
-from axnb.result import Result
 from axnb.runtimes import CANCELLED, NotRunError, Policy, Runtime, Task
 from axnb.runtimes.ax import AxRuntime
 from axnb.runtimes.ax.binary import find
@@ -32,18 +31,21 @@ from axnb.settings import Settings
 from tests.runtimes.ax_binary import wrapper
 from tests.waiting import is_running, until
 
-_TASK = Task("c", "op")
+
+def _task(point: int) -> Task:
+    return Task(f"c-{point}", f"op-{point}", item=f"seat {point}")
 
 
-def _judged(runtime: Runtime, scratch: Path, *points: int) -> tuple[Result, dict[int, Judged]]:
-    found: dict[int, Judged] = {}
+def _rehearsed(runtime: Runtime, scratch: Path, *points: int) -> list[Judged]:
+    """The points, one after the other; the runtime is closed."""
     scratch.mkdir(exist_ok=True)
     try:
-        options = ResumeOptions(runtime="ax", points=points or (1, 2, 3, 4, 5, 6, 7, 8))
-        result = run_with(runtime, options, scratch, lambda done: found.update({done.point: done}))
+        return [
+            judged(rehearse(runtime, Job(point, "ax", _task(point)), scratch, Settings()))
+            for point in points
+        ]
     finally:
         runtime.close()
-    return result, found
 
 
 def _marks(judged: Judged) -> list[tuple[int, str, str]]:
@@ -78,7 +80,7 @@ def test_without_a_binary_nothing_is_run(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", str(tmp_path))
     runtime = AxRuntime.open_with(None, False, "sqlite", tmp_path)
     with pytest.raises(NotRunError, match="--ax-bin"):
-        runtime.open(1, _TASK, "ax", tmp_path)
+        runtime.open(1, _task(1), "ax", tmp_path)
     with pytest.raises(NotRunError, match="--ax-bin"):
         _ = runtime.program
     runtime.close()
@@ -195,11 +197,8 @@ def test_an_append_is_cut_on_a_server_with_a_sidecar(tmp_path: Path) -> None:
     assert (runtime.program.kind, runtime.program.generation) == ("embedded", "G8")
     for point, policy in ((7, "ax"), (8, "ax"), (1, "requeue")):
         with pytest.raises(NotRunError):
-            runtime.open(point, _TASK, _policy(policy), tmp_path)
-    try:
-        found = judged(rehearse(runtime, Job(4, "ax", _TASK), tmp_path, Settings()))
-    finally:
-        runtime.close()
+            runtime.open(point, _task(point), _policy(policy), tmp_path)
+    (found,) = _rehearsed(runtime, tmp_path / "s", 4)
     marks = [mark for _, mark, _ in _marks(found)]
     assert marks == ["input", "text", "end", "input", "thought", "tool_call"]
     seen = found.rehearsed.seen
@@ -216,21 +215,23 @@ def _policy(name: str) -> Policy:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["G5", "G5b", "G6", "G8"])
-def test_the_answers_are_those_of_the_embedded_runtime(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "points"), [("G5", [3]), ("G5b", [5]), ("G6", [6]), ("G8", [1, 2, 3, CANCELLED])]
+)
+def test_the_answers_are_those_of_the_embedded_runtime(
+    name: str, points: list[int], tmp_path: Path
+) -> None:
     binary = wrapper(tmp_path / "b", name, sidecar=name in ("G6", "G8"))
     runtime = AxRuntime.open_with(binary, False, "sqlite", tmp_path)
     assert runtime.program.generation == name
-    points = (1, 2, 3, 5, 6)
-    _, real = _judged(runtime, tmp_path / "real", *points)
+    real = _rehearsed(runtime, tmp_path / "real", *points)
     ours = EmbeddedRuntime(tmp_path, generation=GENERATIONS[name], snapshots=None)
-    _, embedded = _judged(ours, tmp_path / "ours", *points)
-    assert real.keys() == embedded.keys() == {*points, CANCELLED}
-    for point, found in real.items():
-        assert _marks(found) == _marks(embedded[point])
-        assert _answers(found) == _answers(embedded[point])
+    embedded = _rehearsed(ours, tmp_path / "ours", *points)
+    for found, other in zip(real, embedded, strict=True):
+        assert _marks(found) == _marks(other)
+        assert _answers(found) == _answers(other)
         verdicts = {check: told.verdict for check, told in found.checks.items()}
-        assert verdicts == {c: told.verdict for c, told in embedded[point].checks.items()}
+        assert verdicts == {check: told.verdict for check, told in other.checks.items()}
 
 
 def _answers(judged: Judged) -> list[object]:
@@ -249,23 +250,22 @@ def test_an_upgrade_and_the_way_back(tmp_path: Path) -> None:
     binaries = [wrapper(tmp_path / name, name, sidecar=True) for name in ("G6", "G8")]
     runtime = AxRuntime.open_with(binaries, False, "sqlite", tmp_path)
     assert runtime.program.generation == "G8"
-    result, found = _judged(runtime, tmp_path / "s", 8)
-    seen = found[8].rehearsed.seen
+    (found,) = _rehearsed(runtime, tmp_path / "s", 8)
+    seen = found.rehearsed.seen
     assert seen is not None
     assert seen.interruption.generation == seen.observation.generation == "G6"
-    assert result.verdict == "failed"
-    assert found[8].effects == 1
+    assert seen.resumed.error is not None
+    assert found.effects == 1
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not ScratchPostgres.available(), reason="no PostgreSQL")
 def test_on_postgres(tmp_path: Path) -> None:
     runtime = AxRuntime.open_with(wrapper(tmp_path / "b", "G8"), False, "postgres", tmp_path)
-    _, found = _judged(runtime, tmp_path / "s", 3, 4)
-    for point in (3, 4):
-        marks = [mark for _, mark, _ in _marks(found[point])]
+    for found in _rehearsed(runtime, tmp_path / "s", 3, 4):
+        marks = [mark for _, mark, _ in _marks(found)]
         assert marks == ["input", "text", "end", "input", "thought", "tool_call"]
-        assert found[point].effects == 1
+        assert found.effects == 1
 
 
 @pytest.mark.slow

@@ -60,8 +60,10 @@ def _postgres(dsn: str) -> Iterator[Wait]:
             )
             return [int(pid) for (pid,) in found.fetchall()]
 
-        def is_there(pid: int) -> bool:
-            found = looker.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", (pid,))
+        def is_busy(pid: int) -> bool:
+            found = looker.execute(
+                "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND state <> 'idle'", (pid,)
+            )
             return found.fetchone() is not None
 
         held: list[int] = []
@@ -73,7 +75,7 @@ def _postgres(dsn: str) -> Iterator[Wait]:
         yield wait
         holder.rollback()
         # The session of a server that was killed notices it once it has its lock, and rolls back.
-        _until(lambda: not any(map(is_there, held)))
+        _until(lambda: not any(map(is_busy, held)))
 
 
 def _until(is_so: Callable[[], bool]) -> None:
