@@ -210,7 +210,8 @@ def _ended(log: LogBuilder) -> None:
     [
         (_left, "blocked", True),
         (_deleted, "blocked", False),
-        (_answered, "blocked", False),
+        # A result that says nothing: the call is not taken for done.
+        (_answered, "blocked", True),
         # The run ends, and nobody will ever ask what became of the call.
         (_deleted_and_ended, "nothing", False),
         # What a plan of axnb proposes: it ends the turn, and the call stays to be read back.
