@@ -84,6 +84,15 @@ def postgres_logs() -> list[RealLog]:
     return [log for log in _logs() if (log.folder / "dump.sql").exists()]
 
 
+def written_logs(generations: tuple[str, ...]) -> list[RealLog]:
+    """Logs that servers of some generations wrote alone, by the first word of their folders."""
+    return [
+        log
+        for log in _logs()
+        if log.name.partition("-")[0] in generations and "written_by" in log.truth
+    ]
+
+
 def _logs() -> list[RealLog]:
     return [RealLog(path.parent) for path in sorted(ROOT.glob("*/truth.json"))]
 

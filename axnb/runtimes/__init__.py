@@ -149,7 +149,7 @@ class Snapshot:
 
     #: The prefix of its keys.
     key: str
-    #: sha256 of its manifest's text.
+    #: sha256 of the object that holds the actor's files.
     digest: str
     #: What the actor's state in it says, such as `{"turns": 1}`; empty where nobody can read it.
     state: Mapping[str, Any]

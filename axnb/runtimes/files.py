@@ -29,13 +29,3 @@ def write_whole(path: Path, data: bytes, *, once: bool = False) -> None:
     except BaseException:
         os.unlink(aside)
         raise
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk, too."""
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -21,7 +21,7 @@ from axnb.runtimes.tools import ToolClient
 from axnb.text import count
 
 #: How long an alert may take to be raised or resolved. What has not come by then, has not come.
-ALERT_SECONDS = 10.0
+ALERT_SECONDS = 30.0
 
 _POLL_SECONDS = 0.1
 
@@ -43,13 +43,13 @@ class Alerts:
         if self._receiver is not None:
             self._receiver.close()
 
-    def wait_firing(self, conversation_id: str) -> None:
+    def wait_firing(self, conversation_id: str, seconds: float = ALERT_SECONDS) -> None:
         """Wait until an alert names the conversation; what never comes is seen later."""
-        self._wait(conversation_id, firing=True)
+        self._wait(conversation_id, seconds, firing=True)
 
-    def wait_resolved(self, conversation_id: str) -> None:
+    def wait_resolved(self, conversation_id: str, seconds: float = ALERT_SECONDS) -> None:
         """Wait until none fires any more."""
-        self._wait(conversation_id, firing=False)
+        self._wait(conversation_id, seconds, firing=False)
 
     def of(self, conversation_id: str) -> tuple[dict[str, Any], ...]:
         """Every alert that named the conversation: `{labels, annotations, state}`, where the state
@@ -62,14 +62,14 @@ class Alerts:
         seen = self._seen.get(conversation_id, [])
         return tuple(_told(alert, is_firing=alert["labels"] in now) for alert in seen)
 
-    def _wait(self, conversation_id: str, *, firing: bool) -> None:
+    def _wait(self, conversation_id: str, seconds: float, *, firing: bool) -> None:
         if self._receiver is not None:
             with suppress(AxnbError):
                 self._receiver.wait_for(
-                    lambda alerts: _fires(alerts, conversation_id) == firing, ALERT_SECONDS
+                    lambda alerts: _fires(alerts, conversation_id) == firing, seconds
                 )
             return
-        deadline = time.monotonic() + ALERT_SECONDS
+        deadline = time.monotonic() + seconds
         while bool(self._active(conversation_id)) != firing and time.monotonic() < deadline:
             time.sleep(_POLL_SECONDS)
 

@@ -32,6 +32,9 @@ class Store(Protocol):
     def put(self, key: str, data: bytes) -> None:
         """Write an object that is not there yet."""
 
+    def delete(self, key: str) -> None:
+        """Delete an object that we wrote."""
+
 
 def open_store(url: str, environment: Mapping[str, str] = os.environ) -> Store:
     """The store that a URL names: s3://, gs:// (keys and address as `axnb map` reads them), file://
@@ -79,6 +82,12 @@ class _Folder:
         except OSError as err:
             raise self._failed(key, "written", err) from err
 
+    def delete(self, key: str) -> None:
+        try:
+            (self._folder / key).unlink(missing_ok=True)
+        except OSError as err:
+            raise self._failed(key, "deleted", err) from err
+
     def _failed(self, key: str, doing: str, err: OSError) -> SourceError:
         name = self._locator.of(key)
         return UnavailableError(f"{name} cannot be {doing}: {err.strerror or 'unknown error'}.")
@@ -113,6 +122,9 @@ class _S3:
 
     def put(self, key: str, data: bytes) -> None:
         self._ask("put_object", key, "written", Key=key, Body=data, IfNoneMatch="*")
+
+    def delete(self, key: str) -> None:
+        self._ask("delete_object", key, "deleted", Key=key)
 
     def _ask(self, operation: str, key: str, doing: str, **given: Any) -> Any:
         from botocore.exceptions import BotoCoreError, ClientError

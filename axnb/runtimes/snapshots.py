@@ -25,7 +25,7 @@ from typing import Any
 from axnb.errors import DamagedError, SourceError, UnavailableError
 from axnb.runtimes import Snapshot
 from axnb.runtimes.actor_state import FILE, State
-from axnb.runtimes.files import sync_folder, write_whole
+from axnb.runtimes.files import write_whole
 from axnb.runtimes.snapshot_stores import Store, open_store
 from axnb.substrate import encoding, layouts, manifest, tars
 from axnb.substrate.errors import ManifestError, ObjectError, TarError
@@ -72,7 +72,7 @@ def take(url: str, conversation_id: str, state_dir: Path) -> Snapshot:
     key = next(k for k, names in _numbered(store, conversation_id) if not names)
     store.put(f"{key}/{_TAR}{SUFFIX}", data)
     store.put(f"{key}/{MANIFEST}", text.encode())
-    return Snapshot(key, _sha256(text.encode()), _summary(files))
+    return Snapshot(key, _sha256(data), _summary(files))
 
 
 def newest(url: str, conversation_id: str) -> Snapshot | None:
@@ -102,8 +102,18 @@ def restore(url: str, key: str, into: Path, *, conversation_id: str | None = Non
         write_whole(aside / name, data)
     shutil.rmtree(into, ignore_errors=True)
     aside.rename(into)
-    sync_folder(into.parent)
     return snapshot
+
+
+def remove(url: str, conversation_id: str) -> None:
+    """Delete every snapshot of a conversation. Raises SourceError."""
+    store = open_store(url)
+    for key, names in _numbered(store, conversation_id):
+        if not names:
+            break
+        # The manifest first: what is half deleted is torn, and no snapshot.
+        for name in sorted(names, key=lambda name: name != MANIFEST):
+            store.delete(f"{key}/{name}")
 
 
 def _numbered(store: Store, conversation_id: str) -> Iterator[tuple[str, set[str]]]:
@@ -162,16 +172,17 @@ def _verified(
         raise SourceError(f"{name} is none of a data-only actor.")
     if conversation_id is not None and told.actor_name != conversation_id:
         raise SourceError(f"{name} is that of another actor.")
-    files = _unpacked(store.get(f"{key}/{_TAR}{SUFFIX}", _MAX_SIZE), name)
+    data = store.get(f"{key}/{_TAR}{SUFFIX}", _MAX_SIZE)
+    if data is None:
+        raise DamagedError(f"{name} is torn: the object of {_TAR} is missing.")
+    files = _unpacked(data, name)
     state = _state(files)
     if state is not None and state.conversation_id != told.actor_name:
         raise DamagedError(f"{name} holds the state of another actor than its manifest names.")
-    return Snapshot(key, _sha256(text), _summary(files)), files
+    return Snapshot(key, _sha256(data), _summary(files)), files
 
 
-def _unpacked(data: bytes | None, name: str) -> dict[str, bytes]:
-    if data is None:
-        raise DamagedError(f"{name} is torn: the object of {_TAR} is missing.")
+def _unpacked(data: bytes, name: str) -> dict[str, bytes]:
     limits = Limits(max_size=_MAX_SIZE)
     try:
         pieces = list(encoding.ObjectReader(data, limits))

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from axnb.drills.resume.checks import CHECKS
 from axnb.drills.resume.judging import Judged, judged
 from axnb.drills.resume.rehearsing import Job, rehearse
-from axnb.runtimes import Answer, Interruption, Task, rehearsing
+from axnb.runtimes import Answer, Interruption, Task
 from axnb.runtimes.embedded.runtime import EmbeddedRehearsal, EmbeddedRuntime
 from axnb.settings import Settings
 
@@ -107,6 +104,7 @@ class AlertDropped(Sabotage):
     def before(self, rehearsal: EmbeddedRehearsal, folder: Path) -> None:
         assert rehearsal._watchdog is not None
         rehearsal._watchdog.kill()
+        rehearsal._setup = replace(rehearsal._setup, alert_seconds=0.5)
 
 
 SABOTAGES: dict[str, type[Sabotage]] = {
@@ -165,39 +163,27 @@ class SabotagedRuntime(EmbeddedRuntime):
         return rehearsal
 
 
-@pytest.fixture(scope="module")
-def sabotaged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Judged]]:
+def sabotaged(scratch: Path) -> dict[str, Judged]:
     """Every sabotage, and one rehearsal without."""
-    scratch = tmp_path_factory.mktemp("sabotage")
-    with pytest.MonkeyPatch.context() as patch:
-        # An alert that was dropped is waited for in vain.
-        patch.setattr(rehearsing, "ALERT_SECONDS", 3.0)
-        runtime = SabotagedRuntime(scratch, keep=True)
+    runtime = SabotagedRuntime(scratch, keep=True)
 
-        def do(name: str) -> Judged:
-            task = Task(f"drill-{name}", f"op-{name}", item=f"seat {name}")
-            job = Job(POINT, "read-before-retry", task)
-            return judged(rehearse(runtime, job, scratch, Settings()))
+    def do(name: str) -> Judged:
+        task = Task(f"drill-{name}", f"op-{name}", item=f"seat {name}")
+        return judged(rehearse(runtime, Job(POINT, "read-before-retry", task), scratch, Settings()))
 
-        names = [*SABOTAGES, "none"]
-        try:
-            with ThreadPoolExecutor(3) as pool:
-                found = dict(zip(names, pool.map(do, names), strict=True))
-        finally:
-            runtime.close()
-    yield found.__getitem__
+    names = [*SABOTAGES, "none"]
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            return dict(zip(names, pool.map(do, names), strict=True))
+    finally:
+        runtime.close()
 
 
-@pytest.mark.parametrize("check", [*SABOTAGES, "none"])
-def test_what_is_broken_turns_and_nothing_else(
-    sabotaged: Callable[[str], Judged], check: str
-) -> None:
-    done = sabotaged(check)
-    assert done.rehearsed.told == ""
-    bad = {name: (c.verdict, c.observed) for name, c in done.checks.items() if c.verdict != "ok"}
-    assert {name: verdict for name, (verdict, _) in bad.items()} == (
-        {} if check == "none" else {check: "failed"}
-    ), bad
+def test_what_is_broken_turns_and_nothing_else(tmp_path: Path) -> None:
+    for check, done in sabotaged(tmp_path).items():
+        assert done.rehearsed.told == ""
+        bad = {name: c.verdict for name, c in done.checks.items() if c.verdict != "ok"}
+        assert bad == ({} if check == "none" else {check: "failed"}), check
 
 
 def test_every_check_is_sabotaged() -> None:

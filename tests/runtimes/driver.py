@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +31,8 @@ from tests.runtimes.scripted import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
-_LONG = 60
+#: The recordings cut longer texts to so many characters.
+_LONG, _SHORT = 200, 60
 
 
 @dataclass
@@ -56,8 +57,12 @@ class Asking:
         self._generation = generation
         self._changed = threading.Condition()
         self._is_over = False
-        self._thread = threading.Thread(target=self._read)
+        self._thread = threading.Thread(target=self.read)
+
+    def start(self) -> Self:
+        """Read in a thread."""
         self._thread.start()
+        return self
 
     def wait_for(self, outputs: int) -> Self:
         """Wait until that many responses came."""
@@ -79,7 +84,8 @@ class Asking:
         assert not self._thread.is_alive(), self.got
         return self.got
 
-    def _read(self) -> None:
+    def read(self) -> Got:
+        """Read to the end of the stream."""
         try:
             for response in self._stream:
                 with self._changed:
@@ -87,11 +93,12 @@ class Asking:
                     self._changed.notify_all()
         except grpc.RpcError:
             code, details = self._stream.code(), self._stream.details()
-            self.got.error = f"{code.name}: {details}"
+            self.got.error = shortened(f"{code.name}: {details}")
         with self._changed:
             self._is_over = True
             self._changed.notify_all()
         self._channel.close()
+        return self.got
 
 
 def told(response: Any, generation: Generation) -> list[Any]:
@@ -108,20 +115,17 @@ def _step_kind(step: Any) -> str:
     if kind != "content":
         return str(kind)
     found = step.content.content
-    return _content_kind(found[0]) if found and found[0].WhichOneof("type") else str(found and None)
+    return _content_kind(found[0]) if found else "content"
 
 
 def _content_kind(content: Any) -> str:
     kind = content.WhichOneof("type")
-    return f"text:{shortened(content.text.text)}" if kind == "text" else str(kind)
+    return shortened(f"text:{content.text.text}") if kind == "text" else str(kind)
 
 
 def shortened(text: str) -> str:
     """A long text as the recordings have it."""
-    whole = f"text:{text}"
-    if len(whole) <= 300:
-        return text
-    return f"{text[: _LONG - 8]}... ({len(whole)} characters)"
+    return text if len(text) <= _LONG else f"{text[:_SHORT]}... ({len(text)} characters)"
 
 
 class Client:
@@ -131,7 +135,15 @@ class Client:
         self.port = port
         self.generation = generation
 
-    def ask(
+    def ask(self, conversation_id: str, text: str | None = None, **more: Any) -> Asking:
+        """Send a request; its answer is read in a thread."""
+        return self._send(conversation_id, text, **more).start()
+
+    def say(self, conversation_id: str, text: str | None = None, **more: Any) -> Got:
+        """Send a request and wait for the end of its stream."""
+        return self._send(conversation_id, text, **more).read()
+
+    def _send(
         self,
         conversation_id: str,
         text: str | None = None,
@@ -159,10 +171,6 @@ class Client:
         channel = grpc.insecure_channel(f"127.0.0.1:{self.port}", options=options)
         stream = channel.unary_stream(method.path, method.serialize_request, method.parse_response)
         return Asking(channel, stream(request, timeout=seconds), generation)
-
-    def say(self, conversation_id: str, text: str | None = None, **more: Any) -> Got:
-        """Send a request and wait for the end of its stream."""
-        return self.ask(conversation_id, text, **more).result()
 
     def unary(self, path: str, request: bytes) -> str | None:
         """Call any method; returns its error."""
@@ -263,6 +271,11 @@ class Process:
     def __exit__(self, *_: object) -> None:
         self.kill()
 
+    def count(self, message: str) -> int:
+        """How often it has printed a message."""
+        with self._changed:
+            return sum(record["msg"] == message for record in self.records)
+
     def wait_for(self, message: str, count: int = 1) -> dict[str, Any]:
         """Wait until it has printed a message that often; returns the last."""
 
@@ -353,6 +366,3 @@ def rows(path: Path, generation: Generation, conversation_id: str) -> list[tuple
             (conversation_id,),
         )
         return [(step, canonical(payload)) for step, payload in found]
-
-
-Wait = Callable[[], None]

@@ -211,17 +211,24 @@ def item(act: str, told: Sequence[Any], *, steps: bool) -> dict[str, Any]:
         return _spoken("assistant", question, steps=steps)
     role, content = "model", {}
     if act == "thought":
-        content = {"thought": {"summary": [{"text": {"text": told[0]}}]}}
+        content = {"thought": {"signature": "AQL/", "summary": [{"text": {"text": told[0]}}]}}
     elif act == "call":
         call = {"id": told[0], "function_call": {"name": told[1], "arguments": told[2]}}
         content = {"tool_call": call}
     else:
         assert act == "result", act
-        key = "result" if steps else "response"
-        value = {"struct_value": told[2]} if steps else told[2]
-        function = {"name": told[1], key: value}
+        function = {"name": told[1], **_returned(told[2], steps=steps)}
         role, content = "user", {"tool_result": {"call_id": told[0], "function_result": function}}
     return content if steps else {"role": role, "content": content}
+
+
+def _returned(value: dict[str, Any], *, steps: bool) -> dict[str, Any]:
+    """What a tool returned; steps have a place of their own for an error."""
+    if not steps:
+        return {"response": value}
+    told = {key: inner for key, inner in value.items() if key != "is_error"}
+    error = {"is_error": True} if value.get("is_error") else {}
+    return {**error, "result": {"struct_value": told}}
 
 
 def _spoken(role: str, body: dict[str, Any], *, steps: bool) -> dict[str, Any]:

@@ -154,6 +154,12 @@ def test_a_program_that_ends_tells_its_last_line(reaper: Reaper, tmp_path: Path)
         wait_until_answers(free_port(), process)
 
 
+def test_a_system_without_sigkill_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("axnb.runtimes.processes.os.name", "nt")
+    with pytest.raises(AxnbError, match="by SIGKILL, which this system has not"):
+        Reaper(None)
+
+
 def test_ports_are_given_once() -> None:
     assert len({free_port() for _ in range(50)}) == 50
 

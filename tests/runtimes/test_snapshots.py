@@ -56,7 +56,8 @@ def test_a_snapshot_is_as_substrate_writes_it(home: Memory, bucket: Path) -> Non
     assert (manifest["scope"], manifest["snapshotFiles"]) == ("data", ["durable-dir.tar"])
     assert manifest["actorName"] == CONVERSATION
     assert (folder / "durable-dir.tar.zstd").read_bytes().startswith(b"ATESPRSE\x02\0\0\0")
-    assert snapshot.digest == hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest()
+    archive = (folder / "durable-dir.tar.zstd").read_bytes()
+    assert snapshot.digest == hashlib.sha256(archive).hexdigest()
     assert (snapshot.state["turns"], snapshot.state["outputs"]) == (1, 1)
     assert len(snapshot.state["chain"]) == 64
 

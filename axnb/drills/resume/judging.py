@@ -122,17 +122,17 @@ def judged(rehearsed: Rehearsed) -> Judged:
         )
     checks = {name: check(seen) for name, check in CHECKS.items()}
     cancellation = _cancellation(seen) if seen.point == CANCELLED else None
-    return Judged(rehearsed, checks, _reversal(seen), cancellation)
+    return Judged(rehearsed, checks, _reversal(seen, rehearsed.left), cancellation)
 
 
-def _reversal(seen: Seen) -> Check:
-    expected = "every effect that the drill caused is reversed"
-    if seen.reversal is None:
-        return Check(expected, seen.not_reversed, "failed")
-    left = [e for e in seen.reversal.effects if e["status"] != "released"]
+def _reversal(seen: Seen, left: str) -> Check:
+    expected = "every effect that the drill caused is reversed, and nothing is left"
+    if seen.reversal is None or left:
+        return Check(expected, seen.not_reversed or left, "failed")
+    there = [e for e in seen.reversal.effects if e["status"] != "released"]
     evidence = evidence_of_effects(seen.reversal.effects)
-    if left:
-        told = f"{count(len(left), 'effect')} still there"
+    if there:
+        told = f"{count(len(there), 'effect')} still there"
         return Check(expected, told, "failed", evidence)
     return Check(expected, seen.reversal.sentence, "ok", evidence)
 

@@ -33,6 +33,8 @@ class Rehearsed:
     told: str = ""
     #: Is this point none of the runtime's?
     is_not_run: bool = False
+    #: What could not be cleaned up: a sentence.
+    left: str = ""
 
 
 def rehearse(runtime: Runtime, job: Job, scratch: Path, settings: Settings) -> Rehearsed:
@@ -45,14 +47,24 @@ def rehearse(runtime: Runtime, job: Job, scratch: Path, settings: Settings) -> R
         return Rehearsed(job, told=str(err), is_not_run=True)
     except AxnbError as err:
         return Rehearsed(job, told=str(err))
+    done = _done(runtime, rehearsal, job, settings)
+    try:
+        rehearsal.close()
+    except AxnbError as err:
+        return replace(done, left=str(err))
+    return done
+
+
+def _done(runtime: Runtime, rehearsal: Rehearsal, job: Job, settings: Settings) -> Rehearsed:
     try:
         return Rehearsed(job, _through(runtime, rehearsal, job, settings))
     except NotRunError as err:
         return Rehearsed(job, told=str(err), is_not_run=True)
     except AxnbError as err:
         return Rehearsed(job, told=str(err))
-    finally:
+    except BaseException:
         rehearsal.close()
+        raise
 
 
 def _through(runtime: Runtime, rehearsal: Rehearsal, job: Job, settings: Settings) -> Seen:

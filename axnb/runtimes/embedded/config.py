@@ -76,7 +76,7 @@ def read(
     except (yaml.YAMLError, ValueError) as err:
         raise SourceError(f"{path} is not YAML.") from err
     if not isinstance(document, dict) or document.get("version") != "v1alpha":
-        raise SourceError(f"{path} is not an ax.yaml of version v1alpha.")
+        raise SourceError(f"{path} is no ax.yaml of version v1alpha.")
     eventlog = _section(document, "eventlog")
     dsn = str(_section(eventlog, "postgres").get("dsn") or "")
     return ServerConfig(
@@ -107,22 +107,20 @@ def _address(text: str) -> str:
 
 
 def _harnesses(document: dict[str, Any], generation: Generation) -> tuple[HarnessEntry, ...]:
-    dialled = {
-        str(entry["id"]): entry
-        for entry in _entries(_section(document, "axnb").get("harnesses"))
-        if isinstance(entry.get("endpoint"), str)
-    }
-    found: dict[str, tuple[bool, HarnessEntry]] = {}
-    for name, entry in (*_registered(document, generation), *dialled.items()):
-        endpoint = dialled.get(name, entry).get("endpoint")
+    own = {str(e["id"]): e for e in _entries(_section(document, "axnb").get("harnesses"))}
+    told: dict[str, dict[str, Any]] = {}
+    for name, entry in (*_registered(document, generation), *own.items()):
+        told[name] = {**told.get(name, {}), **entry}
+    if not told:
+        raise UsageError(f"the ax.yaml registers no harness that {generation.name} knows.")
+    found = []
+    for name, entry in sorted(told.items(), key=lambda item: item[1].get("default") is not True):
+        endpoint = entry.get("endpoint")
         if not isinstance(endpoint, str) or not _ID.fullmatch(name):
             raise UsageError(f"harness {name[:80]!r} has no endpoint that can be dialled.")
-        is_default = any(e.get("default") is True for e in (entry, dialled.get(name, {})))
-        built_in = name in BUILT_IN_HARNESSES and name not in dialled
-        found[name] = is_default, HarnessEntry(name, endpoint, built_in)
-    if not found:
-        raise UsageError(f"the ax.yaml registers no harness that {generation.name} knows.")
-    return tuple(entry for _, entry in sorted(found.values(), key=lambda pair: not pair[0]))
+        built_in = name in BUILT_IN_HARNESSES and name not in own
+        found.append(HarnessEntry(name, endpoint, built_in))
+    return tuple(found)
 
 
 def _registered(

@@ -78,7 +78,7 @@ class Harness:
                 self._enter(stream)
                 for response in stream:
                     yield from getattr(response.outputs, self._generation.content_key)
-                    has_ended = has_ended or self._is_end(response)
+                    has_ended |= self._is_end(response)
             except grpc.RpcError as err:
                 raise self._lost(err) from err
             finally:

@@ -22,7 +22,7 @@ from axnb.runtimes.failpoints import PLACES
 from axnb.runtimes.holding import Holds
 from axnb.runtimes.processes import Process, free_port, wait_until_answers
 from axnb.runtimes.programs import command
-from axnb.runtimes.rehearsing import World
+from axnb.runtimes.rehearsing import ALERT_SECONDS, World
 
 #: The harness of a rehearsal: the built-in one, which refuses an empty start.
 HARNESS = "antigravity"
@@ -42,6 +42,10 @@ class NodeSetup:
     bucket: str | None
     policy: Policy
     task: Task
+    #: Do the snapshots lie where somebody else's may, and go at the end?
+    removes_bucket: bool = False
+    #: How long an alert is waited for.
+    alert_seconds: float = ALERT_SECONDS
 
 
 class Node:
@@ -139,9 +143,10 @@ class Node:
 
     # --- clients -------------------------------------------------------------------------------
 
-    def ask(self, text: str = "") -> Answer:
+    def ask(self, text: str = "", *, cursor: int | None = None) -> Answer:
         """Send one request to its end; without text it is an empty one."""
-        return self._client.send(self._setup.task.conversation_id, text, config=self._turn(text))
+        conversation_id, config = self._setup.task.conversation_id, self._turn(text)
+        return self._client.send(conversation_id, text, config=config, cursor=cursor)
 
     def begin(self, text: str) -> Asked:
         """Send one request, and go on while it runs."""

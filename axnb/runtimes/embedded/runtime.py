@@ -7,6 +7,7 @@ both. Processes are held at named places of their code and killed from outside.
 from __future__ import annotations
 
 import hashlib
+import secrets
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -34,7 +35,7 @@ from axnb.runtimes.embedded.node import Node, NodeSetup
 from axnb.runtimes.holding import Held, Holds, Place
 from axnb.runtimes.processes import Group
 from axnb.runtimes.rehearsing import World
-from axnb.runtimes.snapshots import newest
+from axnb.runtimes.snapshots import newest, remove
 
 if TYPE_CHECKING:
     from axnb.runtimes.postgres import ScratchPostgres
@@ -85,8 +86,8 @@ def drawn_places(point: int, chance: Random | None) -> tuple[Place, ...]:
 class EmbeddedRuntime:
     """Rehearsals with processes of our own.
 
-    `snapshots` is an URL, empty for a folder in scratch, None for no bucket. Scratch is removed with
-    the last process unless it is to be kept.
+    `snapshots` is an URL, empty for a folder in scratch, None for no bucket. Scratch goes with the
+    last process unless it is to be kept.
     """
 
     def __init__(
@@ -102,6 +103,9 @@ class EmbeddedRuntime:
     ) -> None:
         self._generation = generation
         self._snapshots = snapshots
+        # Runs do not see each other's snapshots, not even those of one that was killed.
+        self._run = f"axnb-drill-{secrets.token_hex(4)}"
+        self._keep = keep
         self._stack = ExitStack()
         with ExitStack() as stack:
             self._world = World(
@@ -136,7 +140,8 @@ class EmbeddedRuntime:
         log = str(scratch / "log.sqlite")
         if self._postgres is not None:
             log = self._postgres.create_database()
-        setup = NodeSetup(self._world, scratch, log, bucket, policy, task)
+        is_given = bool(self._snapshots) and not self._keep
+        setup = NodeSetup(self._world, scratch, log, bucket, policy, task, removes_bucket=is_given)
         generations = (self._generation, self._generation)
         if point == 8:
             old, new = UPGRADES[self._generation.name]
@@ -153,8 +158,7 @@ class EmbeddedRuntime:
             return (scratch / "bucket").as_uri()
         if self._snapshots is None:
             return None
-        # Rehearsals do not see each other's snapshots.
-        return f"{self._snapshots.rstrip('/')}/{scratch.name}"
+        return f"{self._snapshots.rstrip('/')}/{self._run}/{scratch.name}"
 
 
 def _sources_digest() -> str:
@@ -215,7 +219,8 @@ class EmbeddedRehearsal:
         }.get(self._point, self._crash)
         victims, sentence = do(held, places, asked)
         answer = self._keep(asked.answer())
-        self._setup.world.alerts.wait_firing(self._task.conversation_id)
+        setup = self._setup
+        setup.world.alerts.wait_firing(self._task.conversation_id, setup.alert_seconds)
         return Interruption(
             sentence=f"{sentence}, held at {held.name}{self._torn()}",
             answer=answer,
@@ -246,14 +251,17 @@ class EmbeddedRehearsal:
         self._node.start(restore=self._point == 7)
         if self._point == 7:
             self._restored = self._node.restored()
-        resumed = self._keep(self._node.ask())
+        # A client that comes back says what it has, where the generation has a field for it.
+        got = [output.number for answer in self._answers for output in answer.outputs]
+        resumed = self._keep(self._node.ask(cursor=max(got, default=0)))
         if self._point == 8:
             self._node.stop()
             self._take_over(self._new, self._old)
             self._node.start()
         following = self._keep(self._node.ask(self._task.next_text))
         if resumed.error is None and following.error is None:
-            self._setup.world.alerts.wait_resolved(self._task.conversation_id)
+            setup = self._setup
+            setup.world.alerts.wait_resolved(self._task.conversation_id, setup.alert_seconds)
         return resumed, following
 
     def observe(self) -> Observation:
@@ -288,6 +296,8 @@ class EmbeddedRehearsal:
         self._node.crash()
         if self._watchdog is not None:
             self._watchdog.kill()
+        if self._setup.bucket is not None and self._setup.removes_bucket:
+            remove(self._setup.bucket, self._task.conversation_id)
 
     # --- the ways of interrupting: who was hit, and how ------------------------------------------
 

@@ -80,8 +80,8 @@ class Server:
     def stop(self) -> None:
         """Stop as AX does on SIGTERM: close the log, then wait until all streams have ended."""
         self._console.info("Received interrupt, shutting down...")
-        self._console.info("Stopping server gracefully...")
         self._controller.close()
+        self._console.info("Stopping server gracefully...")
         self._server.stop(_GRACE_SECONDS).wait()
 
 

@@ -87,7 +87,8 @@ class SqliteStore:
                 f" WHERE conversation_id = ? ORDER BY {self._column}",
                 (conversation_id,),
             )
-            return [(int(step), payload) for step, payload in rows]
+            # AX does not read the numbers; one that is none stays 0.
+            return [(step if isinstance(step, int) else 0, payload) for step, payload in rows]
 
     def append(self, conversation_id: str, payload: Payload, kind: str) -> int:
         """Append a row and return its number; `kind` is what a failpoint is told."""
