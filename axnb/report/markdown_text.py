@@ -18,6 +18,7 @@ _ALIVE = re.compile(
     r"^\d+[.)]"  # a numbered list
     r"|[A-Za-z0-9-]\.[A-Za-z]{2}"  # the name of a host
     r"|:(?!\d\d:)[\w+-]+:"  # an emoji, and not a time
+    r"|:(?!\d\d$)[\w+-]+$"  # the same, once a colon follows
     r"|\bgh-\d|(?-i:\b[A-Z][A-Z0-9]+-\d)"  # an issue
     r"|\b(?=[a-f]*\d)[0-9a-f]{7,}\b"  # a commit
     r"|==|\+\+|%%|''"  # marked, inserted, commented, strong
