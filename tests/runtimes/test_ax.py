@@ -145,6 +145,8 @@ def test_beside_a_harness_it_ends_with_its_server(
     server = group.start(words, log=tmp_path / "server.log")
     until(lambda: (tmp_path / "server.log").read_text().endswith("\n"), "the sidecar is started")
     pid = int((tmp_path / "server.log").read_text())
+    command_line = Path(f"/proc/{pid}/cmdline")
+    until(lambda: b"ax.sidecar" in command_line.read_bytes(), "the script is the program")
     server.send(signal.SIGKILL)
     until(lambda: not is_running(pid), "the sidecar has ended")
     assert answers(port)
