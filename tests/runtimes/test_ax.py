@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -245,6 +246,42 @@ def _answers(judged: Judged) -> list[object]:
         ([(o.number, o.kind) for o in a.outputs], (a.error or "").split(":")[0], a.cancelled)
         for a in answers
     ]
+
+
+_DRILL = """
+import sys, time
+from pathlib import Path
+from axnb.runtimes import Task
+from axnb.runtimes.ax import AxRuntime
+binary, scratch = map(Path, sys.argv[1:])
+runtime = AxRuntime.open_with(binary, False, "sqlite", scratch)
+runtime.open(3, Task("c", "op"), "ax", scratch).prepare()
+print("ready", flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.mark.slow
+def test_nothing_is_left_of_a_drill_that_is_killed(tmp_path: Path) -> None:
+    binary = wrapper(tmp_path / "b", "G8", sidecar=True)
+    words = [sys.executable, "-c", _DRILL, str(binary), str(tmp_path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]) as drill:
+        assert drill.stdout is not None
+        assert drill.stdout.readline() == b"ready\n"
+        # The drill, a server, its sidecar, an actor, the tools and a watchdog.
+        assert len(_of(tmp_path)) == 6
+        drill.kill()
+    until(lambda: not _of(tmp_path), "nothing of it runs")
+
+
+def _of(folder: Path) -> list[int]:
+    """Processes that are started with a path in the folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.fsencode(folder) in (process / "cmdline").read_bytes():
+                found.append(int(process.name))
+    return found
 
 
 @pytest.mark.slow

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 
 from axnb.errors import AxnbError, UsageError
 from axnb.runtimes import CANCELLED, NotRunError, Output, Task
-from axnb.runtimes.command import CommandRuntime
+from axnb.runtimes.command import CommandRuntime, Terminal
 from axnb.runtimes.command.reading import (
     alerts_of,
     answer_by_hand,
@@ -139,6 +141,53 @@ def test_a_guided_drill_needs_a_person(tmp_path: Path, monkeypatch: pytest.Monke
                 runtime.open(1, _TASK, "ax", tmp_path)
         finally:
             runtime.close()
+
+
+@pytest.fixture
+def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Where a person types; our standard input is that terminal."""
+    keys, terminal = os.openpty()
+    with os.fdopen(terminal) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        yield keys
+    os.close(keys)
+
+
+class _Typing(io.StringIO):
+    """The screen: whoever sees a prompt types the next line."""
+
+    def __init__(self, keys: int, *lines: bytes) -> None:
+        super().__init__()
+        self._keys = keys
+        self._lines = iter(lines)
+
+    def write(self, text: str) -> int:
+        """Show, and react to a prompt."""
+        if text.endswith(": "):
+            os.write(self._keys, next(self._lines))
+        return super().write(text)
+
+
+def test_a_person_at_a_terminal(keyboard: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = _Typing(keyboard, b"\n", "it says “R-1”\n".encode(), b"\x04")
+    monkeypatch.setattr(sys, "stderr", screen)
+    ask = Terminal()
+    assert ask("Stop the server.") == ""
+    assert ask("Send it.", wants_text=True) == "it says “R-1”"
+    with pytest.raises(NotRunError, match="stopped"):
+        ask("Start it.")
+    assert "Stop the server.\nPress Enter" in screen.getvalue()
+
+
+def test_nobody_is_waited_for_after_the_end(keyboard: int, tmp_path: Path) -> None:
+    runtime = CommandRuntime(_settings(guided=True), tmp_path, confirmed=True)
+    runtime.open(3, _TASK, "ax", tmp_path)
+    ask = runtime._asked_here()
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(ask, "Stop the server.")
+        runtime.close()
+        with pytest.raises(NotRunError, match="stopped"):
+            asking.result(10)
 
 
 def test_names_are_new_in_every_run(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
 observed is read from the log, the bucket and the ledger, never from what was asked of whom.
 """
 
-from axnb.runtimes.command.guiding import Ask, ask_in_terminal
+from axnb.runtimes.command.guiding import Ask, Terminal
 from axnb.runtimes.command.runtime import CommandRuntime
 
-__all__ = ["Ask", "CommandRuntime", "ask_in_terminal"]
+__all__ = ["Ask", "CommandRuntime", "Terminal"]

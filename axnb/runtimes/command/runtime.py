@@ -13,7 +13,7 @@ from random import Random
 from axnb.ax.versions import resolve
 from axnb.errors import UsageError
 from axnb.runtimes import CANCELLED, NotRunError, Policy, Program, Rehearsal, Task
-from axnb.runtimes.command.guiding import Ask, the_asker
+from axnb.runtimes.command.guiding import Ask, Terminal
 from axnb.runtimes.command.rehearsal import CommandRehearsal
 from axnb.runtimes.command.running import Runner
 from axnb.runtimes.processes import Reaper
@@ -43,6 +43,7 @@ class CommandRuntime:
         self._settings = settings
         self._command = found
         self._ask = ask
+        self._terminal: Terminal | None = None
         self._run = secrets.token_hex(3)
         self._given: Counter[str] = Counter()
         self._reaper = Reaper()
@@ -78,7 +79,7 @@ class CommandRuntime:
         name = _point(point)
         ask: Ask | None = None
         if self._command.guided:
-            ask = self._ask or the_asker()
+            ask = self._ask or self._asked_here()
         elif name not in self._command.interrupts:
             raise NotRunError(f"drill.command.interrupt has no command for {name}.")
         values = {
@@ -94,8 +95,14 @@ class CommandRuntime:
         return CommandRehearsal(self._settings, self._command, runner, ask, point, task)
 
     def close(self) -> None:
-        """End what the commands left running."""
+        """End what the commands left running, and ask for nothing more."""
+        if self._terminal is not None:
+            self._terminal.stop()
         self._reaper.close()
+
+    def _asked_here(self) -> Terminal:
+        self._terminal = self._terminal or Terminal()
+        return self._terminal
 
 
 def _point(point: int) -> str:
