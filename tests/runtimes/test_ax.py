@@ -267,21 +267,22 @@ def test_nothing_is_left_of_a_drill_that_is_killed(tmp_path: Path) -> None:
     words = [sys.executable, "-c", _DRILL, str(binary), str(tmp_path)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]) as drill:
         assert drill.stdout is not None
-        assert drill.stdout.readline() == b"ready\n"
-        # The drill, a server, its sidecar, an actor, the tools and a watchdog.
-        assert len(_of(tmp_path)) == 6
+        said = drill.stdout.readline()
+        running = _of(tmp_path)
         drill.kill()
+    assert said == b"ready\n"
+    # The drill, its reaper, a server with its sidecar, an actor, the tools and a watchdog.
+    assert len(running) == 7
     until(lambda: not _of(tmp_path), "nothing of it runs")
 
 
-def _of(folder: Path) -> list[int]:
+def _of(folder: Path) -> list[bytes]:
     """Processes that are started with a path in the folder."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if os.fsencode(folder) in (process / "cmdline").read_bytes():
-                found.append(int(process.name))
-    return found
+            found.append((process / "cmdline").read_bytes())
+    return [line for line in found if os.fsencode(folder) in line]
 
 
 @pytest.mark.slow
