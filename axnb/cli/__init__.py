@@ -12,7 +12,7 @@ from __future__ import annotations
 import click
 
 from axnb import __version__
-from axnb.cli import cases, findings, logs, maps, notebooks, results, secrets
+from axnb.cli import cases, drills, findings, logs, maps, notebooks, results, secrets
 from axnb.cli.group import Group
 
 
@@ -31,6 +31,7 @@ for _verb in (
     cases.sql,
     findings.explain,
     secrets.secrets,
+    drills.drill,
     results.report,
     notebooks.notebook,
     notebooks.demo,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axnb.ax.versions import GENERATIONS, resolve
 from axnb.lab import fragments
-from axnb.lab.desk import CaseDesk
+from axnb.lab.desk import CaseDesk, ResultDesk
 from axnb.lab.fragments import Column
 from axnb.lab.frames import frame_of
 from axnb.lab.view import View
@@ -28,16 +29,19 @@ _SOURCES = (
 )
 
 
-class ChoiceView(View):
-    """The parameters, and the sources with their custody."""
+class ChosenView(View):
+    """The parameters, and what they led to; with a person, a place to choose anew."""
 
     #: The words of the button, and what it does.
     _load = ("Load and triage", "Load the source and triage it")
+    _stop = "Stop loading; what is shown stays"
     #: Parameters that are lists, and those whose ends may be spaces.
     _lists: tuple[str, ...] = ("beside", "harnesses")
     _exact: tuple[str, ...] = ("conversation",)
 
-    def __init__(self, desk: CaseDesk, chosen: dict[str, Any], saved: str, opener: Opener) -> None:
+    def __init__(
+        self, desk: ResultDesk, chosen: dict[str, Any], saved: str, opener: Opener
+    ) -> None:
         super().__init__(desk)
         self._chosen, self._saved, self._opener = chosen, saved, opener
 
@@ -58,22 +62,9 @@ class ChoiceView(View):
             *self._sources(),
         ]
 
+    @abstractmethod
     def _sources(self) -> list[str]:
-        told = [
-            [
-                *(source["name"], Path(source["locator"]).name, source["kind"]),
-                " ".join(source["generations"]),
-                *(f"{source[n]:,}" for n in ("read", "parsed", "rejected")),
-                _custody(source["custody"]),
-            ]
-            for source in self._desk.sources
-        ]
-        remarks = [
-            fragments.sentence(text, "inconclusive" if text in source["incomplete"] else "dim")
-            for source in self._desk.sources
-            for text in (*source["incomplete"][:5], *source["notes"][:5])
-        ]
-        return [fragments.table("What was read, from copies", _SOURCES, told), *remarks]
+        """What was read, or run."""
 
     def widget(self) -> DOMWidget:
         """Fields for what can be chosen, and a button that loads it."""
@@ -83,7 +74,7 @@ class ChoiceView(View):
         fields = self._fields()
         shown = {name: field.value for name, field in fields.items()}
         load = controls.button(*self._load)
-        stop = controls.button("Stop", "Stop loading; what is shown stays")
+        stop = controls.button("Stop", self._stop)
         status = controls.html(fragments.status(self._saved))
         sources = controls.html()
 
@@ -106,6 +97,42 @@ class ChoiceView(View):
             controls.row(*fields.values()), controls.row(load, stop, status), sources
         )
 
+    @abstractmethod
+    def _fields(self) -> dict[str, Any]:
+        """A field for each parameter that a person can choose here."""
+
+    def _value(self, name: str, value: Any) -> Any:
+        """A field's value as the parameter takes it."""
+        if not isinstance(value, str):
+            return value
+        if name in self._lists:
+            return [part.strip() for part in value.split(",") if part.strip()]
+        # An id may begin or end with a space.
+        return value if name in self._exact else value.strip()
+
+
+class ChoiceView(ChosenView):
+    """The parameters of a triage, and the sources with their custody."""
+
+    _desk: CaseDesk
+
+    def _sources(self) -> list[str]:
+        told = [
+            [
+                *(source["name"], Path(source["locator"]).name, source["kind"]),
+                " ".join(source["generations"]),
+                *(f"{source[n]:,}" for n in ("read", "parsed", "rejected")),
+                _custody(source["custody"]),
+            ]
+            for source in self._desk.sources
+        ]
+        remarks = [
+            fragments.sentence(text, "inconclusive" if text in source["incomplete"] else "dim")
+            for source in self._desk.sources
+            for text in (*source["incomplete"][:5], *source["notes"][:5])
+        ]
+        return [fragments.table("What was read, from copies", _SOURCES, told), *remarks]
+
     def _fields(self) -> dict[str, Any]:
         """A field for each parameter that a person can choose here."""
         from axnb.lab import controls
@@ -121,15 +148,6 @@ class ChoiceView(View):
             "harnesses": controls.text("Harnesses", _joined(chosen["harnesses"]), "ID=refuses, …"),
             "conversation": controls.text("Conversation", chosen["conversation"], "all"),
         }
-
-    def _value(self, name: str, value: Any) -> Any:
-        """A field's value as the parameter takes it."""
-        if not isinstance(value, str):
-            return value
-        if name in self._lists:
-            return [part.strip() for part in value.split(",") if part.strip()]
-        # An id may begin or end with a space.
-        return value if name in self._exact else value.strip()
 
 
 class MapChoiceView(ChoiceView):

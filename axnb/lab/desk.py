@@ -1,4 +1,4 @@
-"""What the views of one notebook share: the case, its answer, and what was chosen last."""
+"""What the views of one notebook share: a result, what it was made from, and what was chosen."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from axnb.case.case import Case, ask
 from axnb.errors import AxnbError
 from axnb.mapping import StateMap
+from axnb.report.drill_view import Point, drill_view, rank
 from axnb.result import Finding, Result
 from axnb.triaging import Triage
 
@@ -17,17 +18,32 @@ Key = tuple[str, str]
 Reader = Callable[[], None]
 
 
-class CaseDesk(ABC):
-    """A case, what was asked of it and a chosen conversation, with those who want to know when one
-    of them changes."""
+class ResultDesk:
+    """A result, and those who want to know when another takes its place or a choice changes."""
 
-    def __init__(self, case: Case, result: Result, chosen: Key | None = None) -> None:
-        self.case, self.result, self.chosen = case, result, chosen
+    def __init__(self, result: Result) -> None:
+        self.result = result
         #: Slow work ends in a thread of its own while a person clicks: whoever changes a view or
         #: the desk holds this.
         self.lock = RLock()
         self._of_case: list[Reader] = []
         self._of_choice: list[Reader] = []
+
+    def on_case(self, reader: Reader) -> None:
+        """Call `reader` when another result is there."""
+        self._of_case.append(reader)
+
+    def on_choice(self, reader: Reader) -> None:
+        """Call `reader` when something else was chosen."""
+        self._of_choice.append(reader)
+
+
+class CaseDesk(ResultDesk, ABC):
+    """A case, what was asked of it and a chosen conversation."""
+
+    def __init__(self, case: Case, result: Result, chosen: Key | None = None) -> None:
+        super().__init__(result)
+        self.case, self.chosen = case, chosen
         self._index()
 
     def _index(self) -> None:
@@ -88,14 +104,6 @@ class CaseDesk(ABC):
         if case is not self.case:
             raise AxnbError("another case was opened meanwhile: ask again.")
 
-    def on_case(self, reader: Reader) -> None:
-        """Call `reader` when another case was opened."""
-        self._of_case.append(reader)
-
-    def on_choice(self, reader: Reader) -> None:
-        """Call `reader` when another conversation was chosen."""
-        self._of_choice.append(reader)
-
 
 class Desk(CaseDesk):
     """A triaged case."""
@@ -137,3 +145,43 @@ class MapDesk(CaseDesk):
     def findings(self) -> Sequence[Finding]:
         """What was found."""
         return self.state.findings
+
+
+class DrillDesk(ResultDesk):
+    """A drill that was run, and a chosen policy and point."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result)
+        self._look()
+
+    def _look(self) -> None:
+        self.drill = drill_view(self.result)
+        self.points: Mapping[Key, Point] = {
+            (point.policy, point.name): point
+            for point in (self.drill.all_points() if self.drill else ())
+        }
+        #: The first of the worst is what a person wants to see.
+        self.chosen = min(self.points, key=lambda key: rank(self.points[key]), default=None)
+
+    @property
+    def point(self) -> Point | None:
+        """The chosen point."""
+        return None if self.chosen is None else self.points[self.chosen]
+
+    def replace(self, result: Result) -> None:
+        """Another run takes the place of this one; the same point stays chosen, if it has it."""
+        with self.lock:
+            chosen, self.result = self.chosen, result
+            self._look()
+            if chosen in self.points:
+                self.chosen = chosen
+            for reader in self._of_case:
+                reader()
+
+    def choose(self, key: Key) -> None:
+        """A point is chosen in one view, and the others follow."""
+        with self.lock:
+            if key != self.chosen and key in self.points:
+                self.chosen = key
+                for reader in self._of_choice:
+                    reader()

@@ -41,6 +41,8 @@ _NOBODY = ("–", -1)
 class FindingsView(View):
     """Findings, the worst first."""
 
+    _desk: CaseDesk
+
     def __init__(self, desk: CaseDesk) -> None:
         super().__init__(desk)
         self._class = _ALL

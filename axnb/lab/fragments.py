@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from axnb.errors import AxnbError
-from axnb.report import charts
+from axnb.report import charts, drill_charts
 from axnb.report.html import environment
 from axnb.result import SIGNS, Result
 
@@ -88,6 +88,16 @@ def timeline(
 ) -> str:
     """The rows of one conversation, what is wrong with it, and what to do."""
     return _render("timeline", title, about, lines, remarks, advice)
+
+
+def matrix(picture: drill_charts.Matrix) -> str:
+    """The matrix of a drill as a picture."""
+    return _render("matrix", picture, drill_charts)
+
+
+def happened(picture: drill_charts.TimelinePicture) -> str:
+    """What happened at one point of a drill, as a picture."""
+    return _render("happened", picture, drill_charts)
 
 
 def payload(caption: str, text: str | None, note: str = "") -> str:

@@ -17,10 +17,10 @@ _MOST_ROWS, _MOST_COLUMNS = 50, 48
 #: What columns hold in every view, also where all of it is missing. All others hold texts.
 _WHOLE = (
     *("step", "last_step", "left_step", "right_step", "first_difference", "row", "n", "turn"),
-    *("bytes", "size", "rows", "count", "unknown_calls", "open_questions"),
+    *("bytes", "size", "rows", "count", "unknown_calls", "open_questions", "effects"),
     *("same", "other_text", "only_left", "only_right"),
 )
-_FLAGS = ("consequential", "same_kind", "same_text")
+_FLAGS = ("consequential", "same_kind", "same_text", "person")
 _DTYPES: Mapping[str, Literal["Int64", "bool"]] = {
     **dict.fromkeys(_WHOLE, "Int64"),
     **dict.fromkeys(_FLAGS, "bool"),

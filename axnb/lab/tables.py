@@ -25,6 +25,8 @@ _TABLES = (Column("name", "id"), Column("kind"), Column("rows", "number"))
 class TablesView(View):
     """The tables of the case; with a person, what can be done with them."""
 
+    _desk: CaseDesk
+
     def __init__(self, desk: CaseDesk) -> None:
         super().__init__(desk)
         self.rows: RowsBrowser | None = None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from axnb.lab import fragments
-from axnb.lab.desk import CaseDesk
+from axnb.lab.desk import ResultDesk
 from axnb.lab.kernel import has_person, has_widgets
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _NO_WIDGETS = "Widgets need ipywidgets: install axnb[lab]."
 class View(ABC):
     """What a cell shows. The answer is the same with and without a person."""
 
-    def __init__(self, desk: CaseDesk) -> None:
+    def __init__(self, desk: ResultDesk) -> None:
         self._desk = desk
         self._built: DOMWidget | None = None
         #: Shows the widget anew: its cell was run again.

@@ -86,15 +86,11 @@ class Workspace(ABC):
 
     def finish(self) -> str:
         """Say the verdict; raise VerdictError on failed, and on inconclusive unless accepted."""
-        verdict = self.result().verdict
-        accepted = verdict == "inconclusive" and self._chosen["accept_inconclusive"]
-        if verdict == "ok" or accepted:
-            return f"The verdict is {verdict}."
-        raise VerdictError(f"the verdict is {verdict}.", EXIT_CODES[verdict])
+        return concluded(self.result(), self._chosen["accept_inconclusive"])
 
     def save(self) -> str:
         """Write the result folder, and say where it is."""
-        return _save(self.result(), self._chosen["out"], self.case)
+        return saved(self.result(), self._chosen["out"], self.case.settings.environment)
 
     def _open_anew(self, values: Mapping[str, Any], progress: Progress) -> str:
         """Open what a person chose, and let it take the place of what was open."""
@@ -103,18 +99,27 @@ class Workspace(ABC):
         try:
             # Whoever has stopped it by now does not want it.
             progress("writing the result …")
-            saved = _save(found.result, chosen["out"], found.case)
+            told = saved(found.result, chosen["out"], found.case.settings.environment)
         except BaseException:
             found.case.close()
             raise
         self._chosen.update(chosen)
         self._desk.replace(found.case, found.answer, found.result)
-        return saved
+        return told
 
 
-def _save(result: Result, out: str, case: Case) -> str:
+def saved(result: Result, out: str, environment: Mapping[str, str]) -> str:
+    """Write a result folder, and say where it is; nothing where `out` is empty."""
     if not out:
         return "Nothing was written: the parameter out names no folder."
     folder = Path(out)
-    write_folder(result, folder, case.settings.environment)
+    write_folder(result, folder, environment)
     return f"The result is in {folder}."
+
+
+def concluded(result: Result, accepts_inconclusive: bool) -> str:
+    """Say the verdict; raise VerdictError on failed, and on inconclusive unless it is accepted."""
+    verdict = result.verdict
+    if verdict == "ok" or (verdict == "inconclusive" and accepts_inconclusive):
+        return f"The verdict is {verdict}."
+    raise VerdictError(f"the verdict is {verdict}.", EXIT_CODES[verdict])

@@ -47,3 +47,4 @@ def run_demo(out: Path, write: Callable[[str], Any]) -> None:
     write(f"  axnb map {log} {read} --all     every snapshot with what it belongs to")
     write(f"  axnb triage {log} {read}     the triage that knows of the snapshots")
     write("  axnb notebook run snapshots -p verify true --out axnb-map     the map as a notebook")
+    write("  axnb drill resume --out axnb-resume     a resume rehearsed, with real kills")

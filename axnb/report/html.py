@@ -10,7 +10,9 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from axnb.report import charts
+from axnb.report import charts, drill_charts
+from axnb.report.drill_view import DrillView, drill_view, rank
+from axnb.report.drill_words import CLASSES, does, interrupted, program_rows, reach
 from axnb.report.view import MOST_SENTENCES, MOST_SOURCES, brief, capital, view, whose
 from axnb.report.words import SOURCE_KINDS
 from axnb.result import Result
@@ -24,6 +26,9 @@ _LIVE = "live backup"
 #: Remarks on one source that are shown, and files that a command names.
 _MOST_REMARKS = 10
 _MOST_FILES = 60
+
+#: Letters that all points of a drill may take that are told in full.
+_DETAILS_ROOM = 250_000
 
 
 #: How a source was read, by the mode that its custody names.
@@ -59,12 +64,49 @@ def render_report(result: Result) -> str:
             lanes=drawn,
             lane_width=_lane_width(drawn),
             size=charts,
+            drill_size=drill_charts,
             attention=result.measures.get("need_attention", 0),
             sources=[_source(source) for source in result.sources[:MOST_SOURCES]],
             most=MOST_SENTENCES,
             check=_check(result),
+            **_drill(result),
         )
     )
+
+
+def _drill(result: Result) -> dict[str, Any]:
+    """What the report shows of a result that has steps."""
+    drill = drill_view(result)
+    if drill is None:
+        return {"drill": None, "interrupted": []}
+    return {
+        "drill": drill,
+        "interrupted": interrupted(result),
+        "reach": reach(drill),
+        "program": program_rows(result),
+        "classes": list(CLASSES.items()),
+        "matrix": drill_charts.matrix(drill),
+        "pictures_of": _pictures(drill),
+        "detailed": _detailed(drill),
+        "has_effects": any(point.effect for policy in drill.policies for point in policy.points),
+    }
+
+
+def _detailed(drill: DrillView) -> set[tuple[str, str]]:
+    """The points that are told in full, the worst first: strangers' texts can take all the room."""
+    room, found = _DETAILS_ROOM, set()
+    for point in sorted(drill.all_points(), key=rank):
+        room -= len(repr(point))
+        if room > 0:
+            found.add((point.policy, point.name))
+    return found
+
+
+def _pictures(drill: DrillView) -> dict[tuple[str, str], drill_charts.TimelinePicture]:
+    """The timeline of each point that has one."""
+    every = enumerate(drill.all_points(), 1)
+    drawn = ((p, drill_charts.timeline(p, f"timeline-{n}")) for n, p in every)
+    return {(p.policy, p.name): picture for p, picture in drawn if picture is not None}
 
 
 @cache
@@ -85,6 +127,7 @@ def environment(*rooms: str) -> Environment:
         "capital": capital,
         "moment": _moment,
         "plain": _plain,
+        "does": does,
     }
     return templates
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from axnb.report.drill_words import as_evidence, as_runs
 from axnb.report.view import about, brief
 from axnb.result import Result
 from axnb.text import count
@@ -92,8 +93,13 @@ def _source(source: Mapping[str, Any]) -> ET.Element:
 
 def _step(step: Mapping[str, Any]) -> ET.Element:
     told = [f"{name}: {step[name]}" for name in ("expected", "observed") if name in step]
-    name = f"point {step.get('point')}: {step.get('check')}"
-    return _case("axnb.steps", name, str(step.get("verdict")), "; ".join(told), ())
+    if runs := as_runs(step.get("runs", {})):
+        told.insert(0, runs)
+    evidence = as_evidence(step.get("evidence", ()), _MOST)
+    place, name = "axnb.steps", f"point {step.get('point')}: {step.get('check')}"
+    if step.get("policy"):
+        place, name = f"axnb.{step['policy']}.{step.get('point')}", str(step.get("check"))
+    return _case(place, name, str(step.get("verdict")), "; ".join(told), evidence)
 
 
 def _checks(result: Result) -> Iterable[ET.Element]:

@@ -6,32 +6,18 @@ dialect. A sentence stands as it is only if it holds nothing that any dialect kn
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from axnb.report.view import ReportView, about, brief, view
+from axnb.report.drill_markdown import matrix_lines, red_lines
+from axnb.report.drill_view import drill_view
+from axnb.report.drill_words import interrupted
+from axnb.report.markdown_text import as_code, as_row, as_text
+from axnb.report.view import ReportView, about, view
 from axnb.result import Result
 
 #: Conversations of a group, calls, sources and sentences that a ticket holds.
 _MOST = 20
-_WIDTH = 120
-
-#: Letters, digits, and marks that mean nothing within a line.
-_PLAIN = re.compile(r"[A-Za-z0-9(…][A-Za-z0-9 .,;:()'’=+%…–-]*")
-
-#: What these letters and marks can mean all the same: a list, a link, a picture, a reference.
-_ALIVE = re.compile(
-    r"^\d+[.)]"  # a numbered list
-    r"|[A-Za-z0-9-]\.[A-Za-z]{2}"  # the name of a host
-    r"|:(?!\d\d:)[\w+-]+:"  # an emoji, and not a time
-    r"|\bgh-\d|(?-i:\b[A-Z][A-Z0-9]+-\d)"  # an issue
-    r"|\b(?=[a-f]*\d)[0-9a-f]{7,}\b"  # a commit
-    r"|==|\+\+|%%|''"  # marked, inserted, commented, strong
-    r"|\((?:c|r|tm|p)\)",  # signs
-    re.IGNORECASE,
-)
-
 
 #: What the groups of a result are.
 _DOES = {
@@ -48,18 +34,28 @@ def render_markdown(result: Result) -> str:
 
 def _lines(looked: ReportView) -> Iterator[str]:
     result = looked.result
-    yield f"# {looked.sign} {result.verdict}: {_text(result.drill)}"
+    yield f"# {looked.sign} {result.verdict}: {as_text(result.drill)}"
     yield ""
-    yield from _sentences(result.examined)
+    yield from _sentences([*result.examined, *_interrupted(result)])
     yield f"- {_run(result.run)}"
     yield from _section("Why", _sentences(result.why))
     yield from _section(_DOES.get(result.drill, _DOES["triage"]), _actions(looked))
+    if drill := drill_view(result):
+        yield from _section("The matrix", matrix_lines(drill))
+        yield from _section("Checks that are not ok", red_lines(drill))
     yield from _section("Calls to read back from their tools", _calls(looked))
     yield from _section(f"Findings: {looked.tally}", _findings(looked))
     yield from _section("Evidence", _sources(result.sources))
     yield from _section("Scope", _sentences(result.scope))
     yield ""
     yield f"Digest of the result, its block `run` aside: `{looked.digest}`."
+
+
+def _interrupted(result: Result) -> list[str]:
+    """What a drill interrupted and how, where the result does not say it in its own words."""
+    told = [(name, sentence) for name, every in interrupted(result) for sentence in every]
+    shown = [(n, sentence) for n, sentence in told if n == "asked as" or not result.examined]
+    return [f"{name}: {sentence}" for name, sentence in shown]
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -69,7 +65,7 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _sentences(sentences: Sequence[str]) -> Iterator[str]:
-    yield from (f"- {_text(sentence)}" for sentence in sentences[:_MOST])
+    yield from (f"- {as_text(sentence)}" for sentence in sentences[:_MOST])
     yield from _more(len(sentences))
 
 
@@ -81,29 +77,35 @@ def _more(number: int, shown: int = _MOST, start: str = "- ") -> Iterator[str]:
 def _run(run: Mapping[str, Any]) -> str:
     about = [", ".join(run.get("locators") or ()), run.get("started")]
     about += [f"axnb {run.get('axnb', '(unknown)')}", f"run {run.get('id', '(unknown)')}"]
-    return f"Run: {' · '.join(_code(text) for text in about if text)} · not sealed"
+    return f"Run: {' · '.join(as_code(text) for text in about if text)} · not sealed"
 
 
 def _conversation(looked: ReportView, source: str, conversation_id: str) -> str:
     """A conversation, with its log where there are several."""
-    return f"{_text(source)} {_code(conversation_id)}" if looked.several else _code(conversation_id)
+    return (
+        f"{as_text(source)} {as_code(conversation_id)}"
+        if looked.several
+        else as_code(conversation_id)
+    )
 
 
 def _actions(looked: ReportView) -> Iterator[str]:
     for group in looked.actions:
         ids = f" ({' '.join(group['findings'][:_MOST])})" if group["findings"] else ""
-        yield f"- **{_text(group['title'])}, {group['count']:,}:** {_text(group['reason'])}{ids}"
+        title, reason = as_text(group["title"]), as_text(group["reason"])
+        yield f"- **{title}, {group['count']:,}:** {reason}{ids}"
         shown = group["conversations"][:_MOST]
         for c in shown:
             name = _conversation(looked, c["source"], c["conversation_id"])
-            yield f"  - {name}: {_text(c['advice'])}"
+            yield f"  - {name}: {as_text(c['advice'])}"
         if shown:
             yield from _more(group["count"], len(shown), "  - ")
         # Those that come back whole are a number.
         held = [] if group["action"] == "full" else group["snapshots"][:_MOST]
         for s in held:
             current = ", current" if s["current"] else ""
-            yield f"  - {_code(s['whose'])}{current}: {_text(s['because'])} ({_code(s['key'])})"
+            whose, because = as_code(s["whose"]), as_text(s["because"])
+            yield f"  - {whose}{current}: {because} ({as_code(s['key'])})"
         if held:
             yield from _more(group["count"], len(held), "  - ")
 
@@ -117,11 +119,11 @@ def _calls(looked: ReportView) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for call in calls[:_MOST]:
         operation = call["operation_id"]
-        cells = [_code(call["tool"]) if call["tool"] else "(no name)"]
-        cells += [_code(operation) if operation else "(no id)"]
+        cells = [as_code(call["tool"]) if call["tool"] else "(no name)"]
+        cells += [as_code(operation) if operation else "(no id)"]
         cells += [_conversation(looked, call["source"], call["conversation_id"])]
-        cells += ["?" if call["step"] is None else str(call["step"]), _text(call["known"])]
-        yield _row(cells)
+        cells += ["?" if call["step"] is None else str(call["step"]), as_text(call["known"])]
+        yield as_row(cells)
     if unresolved["count"] > min(len(calls), _MOST):
         yield ""
         yield from _more(unresolved["count"], min(len(calls), _MOST))
@@ -134,7 +136,7 @@ def _findings(looked: ReportView) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for c in looked.classes:
         first = _first(looked, c.first[0])
-        yield _row([c.sign, f"{c.id} {c.name}", c.severity, f"{c.count:,}", first])
+        yield as_row([c.sign, f"{c.id} {c.name}", c.severity, f"{c.count:,}", first])
 
 
 def _first(looked: ReportView, finding: Mapping[str, Any]) -> str:
@@ -143,16 +145,10 @@ def _first(looked: ReportView, finding: Mapping[str, Any]) -> str:
     if "conversation_id" in keys:
         place = [_conversation(looked, source, keys["conversation_id"])]
     else:
-        place = [_text(source)] if looked.several else []
-        place += [_code(key)] if (key := about(finding)) is not None else []
+        place = [as_text(source)] if looked.several else []
+        place += [as_code(key)] if (key := about(finding)) is not None else []
     place += [f"step {keys['step']}"] if "step" in keys else []
-    return f"{' '.join(place)}: {_text(finding['sentence'])}".removeprefix(": ")
-
-
-def _row(cells: Iterable[str]) -> str:
-    # Dialects differ in what a backslash before a bar means, so no bar stands within a cell; it
-    # is written as hidden characters are.
-    return f"| {' | '.join(cell.replace('|', chr(92) + 'u007c') for cell in cells)} |"
+    return f"{' '.join(place)}: {as_text(finding['sentence'])}".removeprefix(": ")
 
 
 def _sources(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -163,8 +159,8 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _source(source: Mapping[str, Any]) -> str:
     custody = source.get("custody") or {}
     counts = "read {read:,} = parsed {parsed:,} + rejected {rejected:,}".format(**source)
-    told = [f"{word} {_code(custody[key])}" for key, word in _CUSTODY if custody.get(key)]
-    return f"- {_text(source['name'])}: {', '.join([counts, *told])}"
+    told = [f"{word} {as_code(custody[key])}" for key, word in _CUSTODY if custody.get(key)]
+    return f"- {as_text(source['name'])}: {', '.join([counts, *told])}"
 
 
 #: What of a custody a ticket needs, and how it is called.
@@ -174,22 +170,3 @@ _CUSTODY = (
     ("system_identifier", "system"),
     ("lsn", "LSN"),
 )
-
-
-def _text(value: Any) -> str:
-    """A sentence: as it is if nothing in it can come to life, else as code."""
-    text = brief(value, 2 * _WIDTH)
-    is_plain = _PLAIN.fullmatch(text) and not _ALIVE.search(text)
-    return text if is_plain else _code(text, 2 * _WIDTH)
-
-
-def _code(value: Any, width: int = _WIDTH) -> str:
-    """A code span whose fence is longer than any in the text."""
-    text = brief(value, width)
-    if not text:
-        return "(empty)"
-    fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
-    # A space at both ends is taken off, unless there is nothing else.
-    is_padded = text.startswith(" ") and text.endswith(" ") and text.strip() != ""
-    room = " " if text.startswith("`") or text.endswith("`") or is_padded else ""
-    return f"{fence}{room}{text}{room}{fence}"

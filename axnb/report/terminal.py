@@ -18,7 +18,8 @@ WIDTH = 100
 _ID_WIDTH = 28
 _FEW = 3
 
-_COLOURS = {"ok": "32", "failed": "31", "inconclusive": "33", "not-run": "90"}
+#: How a verdict looks on a terminal.
+COLOURS = {"ok": "32", "failed": "31", "inconclusive": "33", "not-run": "90"}
 
 
 def render_triage(
@@ -72,7 +73,7 @@ def beside(name: str, sentences: Sequence[str], width: int) -> list[str]:
 def verdict_word(verdict: Verdict, colour: bool) -> tuple[str, str]:
     """A verdict as it is shown, and the same without colour."""
     word = f"{SIGNS[verdict]} {verdict.upper()}"
-    return (f"\x1b[{_COLOURS[verdict]};1m{word}\x1b[0m" if colour else word), word
+    return (f"\x1b[{COLOURS[verdict]};1m{word}\x1b[0m" if colour else word), word
 
 
 def _verdict(triage: Triage, colour: bool) -> list[str]:

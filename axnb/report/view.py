@@ -37,6 +37,11 @@ MOST_COLUMNS = 120
 _PLURALS = {"error": "error", "warning": "warning", "info": "note"}
 _MEASURES = {
     "conversations": ("conversation", "conversations"),
+    "points": ("point", "points"),
+    "steps": ("check", "checks"),
+    "effects_doubled": ("effect doubled", "effects doubled"),
+    "effects_lost": ("effect lost", "effects lost"),
+    "effects_unknown": ("effect unknown", "effects unknown"),
     "need_attention": ("needs attention", "need attention"),
     "unknown_calls": (
         "tool call with an unknown outcome",

@@ -1,4 +1,4 @@
-"""Reports of logs that differ, each by a real triage; and of maps."""
+"""Reports of logs that differ, each by a real triage; of maps; and of a drill made by hand."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from pathlib import Path
 
 from axnb.notebook.workspace import open_triage
 from axnb.report.folder import write_folder
+from axnb.result import Result
 from axnb.testing.hostile import Texts, hostile_log, hostile_texts
 from axnb.testing.logs import LogBuilder, answer, call, say
 from tests.browser.jupyterlab import REPOSITORY
+from tests.report.made_drill import drill_result
 from tests.report.test_map_result import hostile, sample
 
 SAMPLE = REPOSITORY / "sample_data"
@@ -73,16 +75,19 @@ LOGS: dict[str, Callable[[Path], Path]] = {
 }
 
 
-#: Reports of maps.
-MAPS = ("map", "hostile-map")
+#: Reports of maps and of drills.
+OTHERS: dict[str, Callable[[Path], Result]] = {
+    "map": lambda _: sample(),
+    "hostile-map": hostile,
+    "drill": lambda _: drill_result(),
+}
 
 
 def build_report(name: str, folder: Path) -> Path:
-    """Triage one of `LOGS`, or make one of `MAPS`, and write its report into the folder."""
+    """Triage one of `LOGS`, or make one of `OTHERS`, and write its report into the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    if name in MAPS:
-        result = sample() if name == "map" else hostile(folder)
-        write_folder(result, folder / "out")
+    if name in OTHERS:
+        write_folder(OTHERS[name](folder), folder / "out")
         return folder / "out" / "report.html"
     settings = str(SAMPLE / "axnb.toml") if name == "sample" else ""
     work = open_triage(str(LOGS[name](folder)), str(folder / "out"), settings=settings)

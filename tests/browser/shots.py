@@ -58,12 +58,13 @@ def _report_shots(browser: Browser, folder: Path, scratch: Path) -> Iterator[Pat
         page.set_viewport_size({"width": NARROW, "height": 800})
         picture(page, path := folder / "report-narrow.png")
         yield path
-    with watched_page(browser) as page:
-        page.goto(build_report("map", scratch / "map").as_uri())
-        for theme in THEMES:
-            page.emulate_media(color_scheme=theme)
-            picture(page, path := folder / f"report-map-{theme}.png")
-            yield path
+    for name in ("map", "drill"):
+        with watched_page(browser) as page:
+            page.goto(build_report(name, scratch / name).as_uri())
+            for theme in THEMES:
+                page.emulate_media(color_scheme=theme)
+                picture(page, path := folder / f"report-{name}-{theme}.png")
+                yield path
 
 
 def _notebook_shots(browser: Browser, folder: Path) -> Iterator[Path]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.browser.browser import THEMES, Theme, axe_findings, print_pdf, printing
-from tests.browser.reports import LOGS, MAPS, build_report
+from tests.browser.reports import LOGS, OTHERS, build_report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, ViewportSize
@@ -24,7 +24,7 @@ NARROW: ViewportSize = {"width": 360, "height": 800}
 
 #: All but the longest, which takes axe too long.
 every_log = pytest.mark.parametrize(
-    "log", [name for name in (*LOGS, *MAPS) if name != "all-hostile"]
+    "log", [name for name in (*LOGS, *OTHERS) if name != "all-hostile"]
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -10,16 +11,22 @@ from typing import Any
 import pytest
 
 from axnb.ax.versions import GENERATIONS
+from axnb.case.case import Case
 from axnb.drills.resume import ResumeOptions, rehearsing, run_with
 from axnb.drills.resume.judging import judged
 from axnb.drills.resume.options import planned
 from axnb.drills.resume.rehearsing import Job, rehearse
 from axnb.drills.resume.replay import wrong_replay
 from axnb.errors import AxnbError
+from axnb.loading import load
 from axnb.result import EXIT_CODES, Result
 from axnb.runtimes import POINTS, Answer, Observation, Output, Task, content
 from axnb.settings import Settings
+from axnb.testing.logs import LogBuilder, answer, call
+from axnb.triaging import Question, triage
 from tests.drills.fakes import FakeRehearsal, FakeRuntime, Log, Script
+from tests.runtimes.driver import InProcess, write_config
+from tests.runtimes.scripted import Scripted
 
 POLICY = "read-before-retry"
 
@@ -170,3 +177,63 @@ def test_a_database_that_blinks_drops_no_point(tmp_path: Path) -> None:
     assert {s["verdict"] for s in result.steps if s["point"] != 4} == {"ok"}
     assert (result.verdict, EXIT_CODES[result.verdict]) == ("inconclusive", 3)
     assert runtime.closed == 9
+
+
+# --- what a repair by hand leads to --------------------------------------------------------------
+
+_HI, _CALL = "Reserve it", call("reserve", {"operation_id": "op-1"}, "call_1")
+_PLACEHOLDER = answer({"status": "unknown"}, "call_1")
+
+
+def _left(log: LogBuilder) -> None:
+    log.interrupted("c", _HI, _CALL)
+
+
+def _deleted(log: LogBuilder) -> None:
+    log.interrupted("c", _HI)
+
+
+def _deleted_and_ended(log: LogBuilder) -> None:
+    log.turn("c", _HI)
+
+
+def _answered(log: LogBuilder) -> None:
+    log.interrupted("c", _HI, _CALL, _PLACEHOLDER)
+
+
+def _ended(log: LogBuilder) -> None:
+    log.turn("c", _HI, _CALL)
+
+
+@pytest.mark.parametrize(
+    ("repair", "empty", "knows_the_call"),
+    [
+        (_left, "blocked", True),
+        (_deleted, "blocked", False),
+        # A result that says nothing: the call is not taken for done.
+        (_answered, "blocked", True),
+        # The run ends, and nobody will ever ask what became of the call.
+        (_deleted_and_ended, "nothing", False),
+        # What a plan of axnb proposes: it ends the turn, and the call stays to be read back.
+        (_ended, "nothing", True),
+    ],
+)
+def test_a_repair_decides_what_happens_next(
+    tmp_path: Path, repair: Callable[[LogBuilder], None], empty: str, knows_the_call: bool
+) -> None:
+    """What a triage says of each repair is what a server then does."""
+    log = LogBuilder("G8")
+    repair(log)
+    path = tmp_path / "log.sqlite"
+    log.write_sqlite(path)
+    case = Case()
+    load(case, [str(path)])
+    (told,) = triage(case, Question.parse("G8", ["antigravity"], [])).conversations
+    assert (told.next.empty, bool(told.unresolved)) == (empty, knows_the_call)
+    g8 = GENERATIONS["G8"]
+    with Scripted(g8) as harness:
+        config = write_config(tmp_path, g8, built_in=harness.endpoint)
+        with InProcess(config, g8) as server:
+            resumed = server.client.say("c")
+            followed = server.client.say("c", "And now?")
+    assert (resumed.error is None, followed.error is None) == (empty == "nothing",) * 2

@@ -51,10 +51,12 @@ _STYLE = (Path(__file__).parents[2] / "axnb/lab/templates/notebook.css").read_te
 TAGS = {
     *("style", "div", "p", "h3", "ul", "li", "table", "caption", "thead", "tbody", "tr", "th"),
     *("td", "strong", "span", "pre", "svg", "title", "desc", "g", "rect", "text", "code"),
+    *("path", "circle", "tspan"),
 }
 ATTRIBUTES = {
     *("class", "role", "aria-label", "aria-labelledby", "tabindex", "scope", "colspan", "id"),
     *("viewbox", "width", "height", "x", "y", "rx", "text-anchor", "xmlns"),
+    *("d", "cx", "cy", "r", "transform", "aria-hidden"),
 }
 _VOID: set[str] = set()
 

@@ -169,7 +169,8 @@ def test_a_shipped_notebook_has_a_short_name(
 )
 def test_another_notebook_is_not_there(name: str) -> None:
     with pytest.raises(
-        UsageError, match=r"^there is no notebook .*; name one of 01_triage, 02_snapshots, or"
+        UsageError,
+        match=r"^there is no notebook .*; name one of 01_triage, 02_snapshots, 10_resume_drill, or",
     ):
         find_notebook(name)
 

@@ -12,12 +12,17 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
+from axnb.notebook.drills import open_resume_drill
 from axnb.notebook.maps import open_map
 from axnb.notebook.workspace import open_triage
 from tests.notebook.runs import REPOSITORY
 
 #: Each notebook, with the call that takes its parameters.
-NOTEBOOKS = {"01_triage.ipynb": open_triage, "02_snapshots.ipynb": open_map}
+NOTEBOOKS = {
+    "01_triage.ipynb": open_triage,
+    "02_snapshots.ipynb": open_map,
+    "10_resume_drill.ipynb": open_resume_drill,
+}
 
 pytestmark = pytest.mark.parametrize("name", NOTEBOOKS)
 

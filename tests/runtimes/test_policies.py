@@ -14,6 +14,7 @@ import pytest
 from axnb.ax import schemas
 from axnb.ax.versions import GENERATIONS, Generation
 from axnb.runtimes import Policy
+from axnb.runtimes.client import Client
 from axnb.runtimes.embedded import history
 from tests import ax_logs
 from tests.runtimes.driver import InProcess, rows, write_config
@@ -105,6 +106,33 @@ def test_the_same_is_logged_as_without_the_interruption(
         (number, payload.replace('"whole"', '"c"')) for number, payload in rows(log, G8, "whole")
     ]
     assert rows(log, G8, "c") == whole
+
+
+@pytest.mark.parametrize("generation", [GENERATIONS["G5"], GENERATIONS["G6"]], ids=lambda g: g.name)
+@pytest.mark.parametrize(
+    ("cursor", "numbers", "error"),
+    [
+        (0, [2, 3, 4, 5], None),
+        (3, [4, 5], None),
+        (9, [], "OUT_OF_RANGE: the client's last step 9 is beyond the log's, which is 3"),
+    ],
+)
+def test_a_client_gets_what_followed_its_cursor(
+    start: Start,
+    play: Play,
+    generation: Generation,
+    cursor: int,
+    numbers: list[int],
+    error: str | None,
+) -> None:
+    harness = play(generation)
+    server = start(harness, "requeue")
+    interrupted(server, harness, THOUGHT, CALL)
+    harness.own[TASK] = [THOUGHT, CALL, RESULT, TEXT]
+    client = Client(f"127.0.0.1:{server.client.port}", generation)
+    answer = client.send("c", cursor=cursor)
+    assert [output.number for output in answer.outputs] == numbers
+    assert answer.error == error
 
 
 def test_a_new_input_follows_as_an_ordinary_turn(start: Start, play: Play, tmp_path: Path) -> None:

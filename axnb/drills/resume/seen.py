@@ -13,8 +13,10 @@ import duckdb
 
 from axnb.ax.versions import GENERATIONS
 from axnb.case.case import Case, ask
-from axnb.loading import load, load_state
-from axnb.mapping import state_map
+from axnb.evidence.buckets import BucketLocator
+from axnb.evidence.load import load_log
+from axnb.evidence.locators import locate
+from axnb.evidence.snapshots import load_snapshots
 from axnb.runtimes import Answer, Interruption, Observation, Output, Policy, Reversal, Task
 from axnb.settings import Settings
 from axnb.text import cut_middle, safe
@@ -188,17 +190,18 @@ def read(
     read."""
     case = Case(None, settings)
     try:
-        load(case, [locator])
+        # No findings are asked for: the checks of the drill look at the rows themselves.
+        load_log(case, locate(locator, settings.environment).log)
         with case.reading() as session:
             log = _log(session, conversation_id, generation)
         if not bucket:
             return Read(log)
-        found = load_state(case, [bucket], verify=True)
-        findings = state_map(case, found.skipped).findings
+        load_snapshots(case, BucketLocator.parse(bucket, settings.environment), verify=True)
+        with case.reading() as session:
+            torn = [f"{row['snapshot']}: {row['why']}" for row in ask(session, "unsound_snapshots")]
     finally:
         case.close()
-    wrong = [f for f in findings if f.severity == "error" and f.snapshot is not None]
-    return Read(log, (*found.skipped, *(f"{f.id} {f.name}: {f.snapshot}" for f in wrong)))
+    return Read(log, tuple(torn))
 
 
 def _log(session: duckdb.DuckDBPyConnection, conversation_id: str, generation: str) -> Log:

@@ -72,7 +72,8 @@ class Controller:
             config = getattr(request, generation.config_key or "")
             turn = _Turn(self, conversation_id, harness, call)
             if logged.is_pending:
-                again = restart(self._settings.policy, logged, config)
+                cursor = getattr(request, f"last_{generation.step_column}", 0)
+                again = restart(self._settings.policy, logged, config, cursor)
                 executions.callback(self._close, harness, conversation_id)
                 yield from turn.run(again.items, again.config, again.redo)
             if not request.inputs:
@@ -239,7 +240,8 @@ class _Turn:
             number = redo.number(item)
             if number is None:
                 number = self._append_output(item, kind)
-            yield response(self._controller.generation, item, number)
+            if redo.is_owed(number):
+                yield response(self._controller.generation, item, number)
             reach("server.sent", kind=kind)
         redo.finish()
         if not self._call.is_active():

@@ -143,9 +143,10 @@ class Node:
 
     # --- clients -------------------------------------------------------------------------------
 
-    def ask(self, text: str = "") -> Answer:
+    def ask(self, text: str = "", *, cursor: int | None = None) -> Answer:
         """Send one request to its end; without text it is an empty one."""
-        return self._client.send(self._setup.task.conversation_id, text, config=self._turn(text))
+        conversation_id, config = self._setup.task.conversation_id, self._turn(text)
+        return self._client.send(conversation_id, text, config=config, cursor=cursor)
 
     def begin(self, text: str) -> Asked:
         """Send one request, and go on while it runs."""

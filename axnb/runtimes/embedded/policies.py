@@ -32,8 +32,14 @@ _ATTEMPT = 2
 class Redo:
     """What a turn has logged, against what its restart sends."""
 
-    def __init__(self, logged: Sequence[tuple[int, Message]]) -> None:
+    def __init__(self, logged: Sequence[tuple[int, Message]], cursor: int = 0) -> None:
+        """`cursor` is the last step that the client says it has."""
         self._logged = list(reversed(logged))
+        self._cursor = cursor
+
+    def is_owed(self, number: int) -> bool:
+        """Is an output still to be sent to the client? What could not be logged always is."""
+        return number == 0 or number > self._cursor
 
     def number(self, item: Message) -> int | None:
         """The number under which `item` is logged; None once all that is logged was sent again.
@@ -67,15 +73,21 @@ class Restart:
     redo: Redo
 
 
-def restart(policy: Policy, logged: history.History, config: bytes) -> Restart:
-    """How the unfinished turn of `logged` is restarted; `config` is the new request's.
+def restart(policy: Policy, logged: history.History, config: bytes, cursor: int) -> Restart:
+    """How the unfinished turn of `logged` is restarted; `config` and `cursor` (the last step that
+    the client has, 0 without one) are the new request's.
 
-    Raises RequestError if its input cannot be read from the log.
+    AX accepts a cursor and ignores it; the other policies send what followed it, and nothing else.
+    Raises RequestError if the turn's input cannot be read from the log, or its end lies before the
+    cursor.
     """
     if policy == "ax":
         return Restart((), config, Redo(()))
     generation = logged.generation
     first, *rest = logged.pending_turn()
+    if cursor > (last := logged.rows[-1].number):
+        text = f"the client's last step {cursor} is beyond the log's, which is {last}"
+        raise RequestError(text, "OUT_OF_RANGE")
     started = history.message(first, generation)
     items = getattr(started, generation.content_key)
     if not items:
@@ -90,7 +102,7 @@ def restart(policy: Policy, logged: history.History, config: bytes) -> Restart:
         for item in getattr(history.message(row, generation), generation.content_key)
     ]
     told = _config(started, generation, lookup=policy == "read-before-retry")
-    return Restart(items, told, Redo(outputs))
+    return Restart(items, told, Redo(outputs, cursor))
 
 
 def _config(started: Message, generation: Generation, *, lookup: bool) -> bytes:

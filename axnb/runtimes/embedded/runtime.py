@@ -251,7 +251,9 @@ class EmbeddedRehearsal:
         self._node.start(restore=self._point == 7)
         if self._point == 7:
             self._restored = self._node.restored()
-        resumed = self._keep(self._node.ask())
+        # A client that comes back says what it has, where the generation has a field for it.
+        got = [output.number for answer in self._answers for output in answer.outputs]
+        resumed = self._keep(self._node.ask(cursor=max(got, default=0)))
         if self._point == 8:
             self._node.stop()
             self._take_over(self._new, self._old)

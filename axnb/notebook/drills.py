@@ -1,0 +1,134 @@
+"""What the cells of `10_resume_drill.ipynb` call: one call a cell, each with its own answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from axnb.drills.resume import ResumeOptions, run
+from axnb.drills.resume.points import read_points
+from axnb.errors import AxnbError
+from axnb.lab.desk import DrillDesk
+from axnb.lab.drill import DrillChoiceView, MatrixView, PointView
+from axnb.lab.progress import shown_progress
+from axnb.lab.summary import SummaryView
+from axnb.notebook.base import Progress, concluded, saved
+from axnb.notebook.parameters import check_types, refuse_secrets
+from axnb.report.drill_text import point_line
+from axnb.result import Result
+from axnb.settings import Settings
+
+#: What the parameter snapshots says where there is to be no bucket.
+_NO_BUCKET = "none"
+
+
+class DrillWorkspace:
+    """A drill that was run, and what each cell of the notebook shows of it."""
+
+    def __init__(self, chosen: dict[str, Any], progress: Progress) -> None:
+        self._chosen = chosen
+        asked = _asked(chosen)
+        self._environment = asked.settings.environment
+        self._desk = DrillDesk(_run(asked, progress))
+        self._choice = DrillChoiceView(self._desk, chosen, self.save(), self._run_anew)
+        self._summary = SummaryView(self._desk)
+        self._matrix = MatrixView(self._desk)
+        self._point = PointView(self._desk)
+
+    def result(self) -> Result:
+        """What the drill found."""
+        return self._desk.result
+
+    def choice(self) -> DrillChoiceView:
+        """What was asked for and interrupted; with a person, a place to run it again."""
+        return self._choice
+
+    def summary(self) -> SummaryView:
+        """The verdict, and why."""
+        return self._summary
+
+    def matrix(self) -> MatrixView:
+        """The verdict of each check at each point."""
+        return self._matrix
+
+    def point(self, policy: str = "", point: int = 0) -> PointView:
+        """What happened at a point, and what was checked; without one, the worst of all."""
+        if point:
+            self._desk.choose((policy, str(point)))
+        return self._point
+
+    def save(self) -> str:
+        """Write the result folder, and say where it is."""
+        return saved(self.result(), self._chosen["out"], self._environment)
+
+    def finish(self) -> str:
+        """Say the verdict; raise VerdictError on failed, and on inconclusive unless accepted."""
+        return concluded(self.result(), self._chosen["accept_inconclusive"])
+
+    def _run_anew(self, values: Mapping[str, Any], progress: Progress) -> str:
+        """Run what a person chose, and let it take the place of what was shown."""
+        chosen = {**self._chosen, **values}
+        asked = _asked(chosen)
+        result = _run(asked, progress)
+        # Whoever has stopped it by now does not want it.
+        progress("writing the result …")
+        told = saved(result, chosen["out"], asked.settings.environment)
+        self._chosen.update(chosen)
+        self._desk.replace(result)
+        return told
+
+
+def open_resume_drill(
+    policies: Sequence[str] = ("ax",),
+    points: str = "",
+    idempotent: bool = False,
+    generation: str = "G8",
+    store: str = "sqlite",
+    snapshots: str = "",
+    runtime: str = "embedded",
+    out: str = "",
+    settings: str = "",
+    accept_inconclusive: bool = False,
+) -> DrillWorkspace:
+    """Interrupt a task at each point with each policy, and write the result.
+
+    Raises UsageError for a value that cannot be meant.
+    """
+    chosen = {
+        "policies": policies,
+        "points": points,
+        "idempotent": idempotent,
+        "generation": generation,
+        "store": store,
+        "snapshots": snapshots,
+        "runtime": runtime,
+        "out": out,
+        "settings": settings,
+        "accept_inconclusive": accept_inconclusive,
+    }
+    with shown_progress() as progress:
+        return DrillWorkspace(chosen, progress)
+
+
+def _asked(chosen: Mapping[str, Any]) -> ResumeOptions:
+    refuse_secrets(chosen)
+    check_types(chosen, open_resume_drill)
+    snapshots = chosen["snapshots"]
+    return ResumeOptions(
+        policies=tuple(chosen["policies"]),
+        points=read_points(chosen["points"]),
+        idempotent=chosen["idempotent"],
+        generation=chosen["generation"],
+        store=chosen["store"],
+        snapshots=None if snapshots == _NO_BUCKET else snapshots,
+        runtime=chosen["runtime"],
+        settings=Settings.read(Path(chosen["settings"]) if chosen["settings"] else None),
+    )
+
+
+def _run(asked: ResumeOptions, progress: Progress) -> Result:
+    try:
+        return run(asked, progress=lambda judged: progress(point_line(judged)))
+    except KeyboardInterrupt:
+        raise AxnbError("stopped; what the drill had started has ended.") from None

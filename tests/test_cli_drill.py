@@ -1,0 +1,105 @@
+"""`axnb drill resume`: what cannot be meant is one sentence, before anything runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from axnb.cli import main
+from axnb.drills.resume.points import read_points
+from axnb.errors import UsageError
+from axnb.runtimes import POINTS
+
+Cli = Callable[..., Result]
+
+WRONG = {
+    "an unknown point": (["--points", "9"], "there is no point 9"),
+    "one beyond in a range": (["--points", "6-9"], "there is no point 9"),
+    "a range without an end": (["--points", "3-"], "'3-' names no point"),
+    "a range that goes backwards": (["--points", "4-1"], "4-1 go backwards"),
+    "no number": (["--points", "1,x"], "'x' names no point"),
+    "no point": (["--points", ""], "--points names no point"),
+    "nothing between commas": (["--points", "1,,3"], "names no point"),
+    "no repetition": (["--repeat", "0"], "repeat is not between 1"),
+    "an unknown policy": (["--policy", "ax", "--policy", "hope"], "policy 'hope'"),
+    "an unknown runtime": (["--runtime", "docker"], "runtime 'docker'"),
+    "an unknown store": (["--store", "mysql"], "store 'mysql'"),
+    "a generation that no drill writes": (["--generation", "v0.1.0"], "v0.1.0"),
+    "a generation that never was": (["--generation", "G9"], "'G9' is not known"),
+    "a bucket and none": (["--snapshots", "s3://b/p", "--no-snapshots"], "s3://b/p"),
+    "commands without a confirmation": (["--runtime", "command"], "--yes"),
+    "settings that are not there": (["--settings", "no.toml"], "no.toml cannot be read"),
+    "a cursor that moves": (["--policy", "\x1b[31mred"], "policy"),
+    "a policy twice": (["--policy", "ax", "--policy", "ax"], "twice"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_meant_is_one_sentence(name: str, axnb: Cli) -> None:
+    arguments, told = WRONG[name]
+    result = axnb("drill", "resume", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("axnb: ")
+    assert told in line
+    assert "\x1b" not in line
+
+
+@pytest.mark.parametrize("arguments", [["--repeat", "many"], ["--no-such"], ["7"]])
+def test_what_click_refuses_is_wrong_usage(arguments: list[str], axnb: Cli) -> None:
+    result = axnb("drill", "resume", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Error: " in result.stderr
+
+
+def test_points_are_read_in_order_and_once() -> None:
+    assert read_points("3,1-2, 2 - 4") == (1, 2, 3, 4)
+    assert read_points("") == tuple(POINTS)
+    with pytest.raises(UsageError):
+        read_points("1 2")
+
+
+def _told(name: str) -> list[list[str]]:
+    """The commands of a drill that a text shows."""
+    text = (Path(__file__).parents[1] / name).read_text(encoding="utf-8")
+    lines = re.findall(r"^axnb drill resume.*$", text, re.MULTILINE)
+    return [shlex.split(line)[3:] for line in lines]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/resume-drill.md"])
+def test_options_that_are_told_are_there(name: str) -> None:
+    verb = main.commands["drill"].commands["resume"]  # type: ignore[attr-defined]
+    assert _told(name)
+    for arguments in _told(name):
+        verb.make_context("resume", arguments)
+
+
+@pytest.mark.slow
+def test_a_drill_ends_as_its_verdict_says_and_leaves_a_result(axnb: Cli) -> None:
+    asked = ["drill", "resume", "--points", "3", "--policy", "read-before-retry"]
+    well = axnb(*asked, "--json", "--out", "out", "--keep", "kept")
+    assert well.exit_code == 0
+    result = json.loads(well.stdout)
+    assert result == json.loads(Path("out/result.json").read_text("utf-8"))
+    assert [step["verdict"] for step in result["steps"]] == ["ok"] * 7
+    assert "read-before-retry 3         ✓ ok" in well.stderr
+    assert "kept" in well.stderr
+    assert any(Path("kept").iterdir())
+    again = axnb(*asked, "--keep", "kept")
+    assert (again.exit_code, again.stdout) == (4, ""), "the folder is in use"
+    blocked = axnb("drill", "resume", "--points", "3")
+    assert blocked.exit_code == 1
+    assert "1 uncertain" in blocked.stdout
+
+
+def test_the_help_names_every_option_and_needs_nothing(axnb: Cli) -> None:
+    told = axnb("drill", "resume", "--help").stdout
+    for option in ("policy", "points", "repeat", "seed", "keep", "out", "json", "yes", "ax-bin"):
+        assert re.search(rf"--{option}\b", told)
+    assert "drill" in axnb("--help").stdout
