@@ -321,6 +321,11 @@ def rank(part: StepView | Point | Policy) -> int:
     return _WORST.index(part.verdict)
 
 
+def telling(point: Point) -> tuple[int, bool, bool]:
+    """By how much a point has to say: the worst first, of those the doubled, then the unknown."""
+    return rank(point), (point.effects or 0) < 2, point.became != "uncertain"
+
+
 def _severity(step: _Step) -> int:
     return _WORST.index(as_verdict(step["verdict"]))
 
