@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from axnb.errors import AxnbError
 from axnb.runtimes.processes import Account
-from axnb.runtimes.scratch import ScratchServer, give, nobody
+from axnb.runtimes.scratch import ScratchServer, give, nobody, open_to_others
 
 
 class PostgresClient(ScratchServer):
@@ -154,13 +154,9 @@ def _reachable(folder: Path, account: Account) -> Path:
     binaries, package = _installed(), _package()
     if binaries is None:
         raise AxnbError("there is no PostgreSQL to run on: install axnb[postgres].")
-    if package is None or account.user is None or _is_open_to_others(binaries / "postgres"):
+    if package is None or account.user is None or open_to_others(binaries / "postgres"):
         return binaries
     return _copied(package, folder) / "pginstall/bin"
-
-
-def _is_open_to_others(program: Path) -> bool:
-    return all(path.stat().st_mode & 0o001 for path in (program, *program.parents))
 
 
 def _copied(package: Path, folder: Path) -> Path:

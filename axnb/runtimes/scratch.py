@@ -53,7 +53,10 @@ class ScratchServer(ABC):
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             self._as = self._account()
-            self._folder = Path(tempfile.mkdtemp(prefix=f"axnb-{self._title}-")).resolve()
+            place = _place(self._as)
+            self._folder = Path(
+                tempfile.mkdtemp(prefix=f"axnb-{self._title}-", dir=place)
+            ).resolve()
             self._reaper = stack.enter_context(Reaper(self._folder))
             self._prepare()
             self.pid = stack.enter_context(self._running())
@@ -139,6 +142,23 @@ class ScratchServer(ABC):
             process.wait(_STOP_SECONDS)
         except AxnbError:
             process.kill()
+
+
+def open_to_others(path: Path) -> bool:
+    """Can anybody come to a file or a folder?"""
+    return all(place.stat().st_mode & 0o001 for place in (path, *path.parents))
+
+
+def _place(account: Account) -> Path | None:
+    """Where another account can reach a folder of its own; None is the usual temp folder.
+
+    That of a notebook's kernel is closed to others.
+    """
+    if account.user is None:
+        return None
+    usual = Path(tempfile.gettempdir()).resolve()
+    places = (usual, Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - a folder of its own in it
+    return next((place for place in places if place.is_dir() and open_to_others(place)), None)
 
 
 def give(account: Account, top: Path) -> None:

@@ -257,8 +257,8 @@ class Process:
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
             cwd=config.parent,
-            start_new_session=True,
         )
+        self._guard = guard(self._process.pid)
         self._changed = threading.Condition()
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
@@ -306,6 +306,8 @@ class Process:
         if self._process.poll() is None:
             self._process.send_signal(number)
         self._process.wait(PATIENCE)
+        self._guard.kill()
+        self._guard.communicate()
         self._reader.join(PATIENCE)
         if self._process.stdout is not None:
             self._process.stdout.close()
@@ -318,6 +320,12 @@ class Process:
                 self._changed.notify_all()
         with self._changed:
             self._changed.notify_all()
+
+
+def guard(pid: int) -> subprocess.Popen[bytes]:
+    """A shell that kills a process when we are gone; end it once the process has ended."""
+    script = 'read -r _; kill -s KILL "$0"'
+    return subprocess.Popen(["/bin/sh", "-c", script, str(pid)], stdin=subprocess.PIPE)
 
 
 class KillableHarness:

@@ -8,7 +8,8 @@ server was killed are all held at once, and killed together.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,6 +87,7 @@ class Stage:
         self.generation: Generation = GENERATIONS[log.truth["written_by"]["generation"]]
         self.folder = folder
         self.played = Played()
+        self.servers: list[Process] = []
         self._postgres = postgres
         self._stack = ExitStack()
 
@@ -109,7 +111,9 @@ class Stage:
 
     def serve(self, endpoint: str) -> Process:
         """A server as a program."""
-        return self._entered(Process(self.config(endpoint), self.generation))
+        server = self._entered(Process(self.config(endpoint), self.generation))
+        self.servers.append(server)
+        return server
 
     def second(self, endpoint: str) -> Client:
         """One more server on the same log."""
@@ -136,6 +140,10 @@ class Stage:
         server = self.serve(harness.endpoint)
         self._then(server.client)
         self._terminate(server, harness)
+
+    def warnings(self) -> Counter[tuple[str, str, str]]:
+        """What the servers warned of: the conversation, the message, the error."""
+        return warnings(record for server in self.servers for record in server.records)
 
     def recorded(self, conversation_id: str) -> dict[str, Any]:
         """What is known of a conversation."""
@@ -215,7 +223,7 @@ class Stage:
                 "client-two-steps", inputs=[_said("first"), _said("Say hello")]
             ),
             "client-tool-result": lambda c: c.say("client-tool-result", inputs=[_RESULT]),
-            "client-deadline": lambda c: c.say("client-deadline", "Slow one", seconds=1.5),
+            "client-deadline": lambda c: c.say("client-deadline", "Slow one", seconds=3),
         }
         for name, play in plays.items():
             if self.recorded(name):
@@ -309,6 +317,18 @@ _RESULT = {
         "function_result": {"name": "f", "result": {"string_value": "from the client"}},
     }
 }
+
+
+def warnings(records: Iterable[dict[str, Any]]) -> Counter[tuple[str, str, str]]:
+    """What servers warned of; what protobuf-go says of a text that is no JSON is its own."""
+    found = (
+        (record["conversation_id"], record["msg"], record["error"])
+        for record in records
+        if record["level"] == "WARN"
+    )
+    return Counter(
+        (name, message, "" if "parse" in message else error) for name, message, error in found
+    )
 
 
 def comparable(payload: str) -> str:

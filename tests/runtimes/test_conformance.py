@@ -7,7 +7,9 @@ what came about by chance.
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +19,7 @@ import pytest
 
 from tests import ax_logs
 from tests.ax_logs import RealLog
-from tests.runtimes.stages import Stage, comparable
+from tests.runtimes.stages import Stage, comparable, warnings
 from tests.servers import PostgresServer
 
 #: Recorded by the servers whose programs the embedded one stands in for.
@@ -86,6 +88,17 @@ def same(got: Any, recorded: Any) -> bool:
     return bool(got == recorded)
 
 
+def warned(log: RealLog) -> Counter[tuple[str, str, str]]:
+    """What the recorded servers warned of, but for races."""
+    records = []
+    for path in log.server_logs:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            record = json.loads(line) if line.startswith("{") else {}
+            if record.get("level") == "WARN" and record["conversation_id"] not in ELSEWHERE:
+                records.append(record)
+    return warnings(records)
+
+
 def differences(stage: Stage, ours: Rows, recorded: Rows) -> str:
     """Every conversation whose rows or answers are not the recorded ones."""
     found = []
@@ -102,6 +115,8 @@ def differences(stage: Stage, ours: Rows, recorded: Rows) -> str:
             found.append(f"{name}: {client} is not {about['client']}")
         if not same(stage.played.then.get(name, []), about.get("then", [])):
             found.append(f"{name}: then {stage.played.then.get(name)} is not {about['then']}")
+    if stage.log.server_logs and stage.warnings() != warned(stage.log):
+        found.append(f"warnings {stage.warnings()} are not {warned(stage.log)}")
     return "\n".join(text if len(text) < 900 else f"{text[:900]}..." for text in found)
 
 
