@@ -79,6 +79,8 @@ def _policy(policy: Policy, looked: DrillView, colour: bool) -> list[str]:
     lines.append(_cut(f"{'':{_POINT}}{heads} effects", WIDTH))
     for point in policy.points:
         lines.append(_row(point, widths, colour))
+        if point.outcomes:
+            lines.append(_cut(f"     {'; '.join(point.outcomes)}", WIDTH))
     if policy.more:
         lines.append(f"  … {policy.more:,} more; the report has all")
     return lines

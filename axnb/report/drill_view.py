@@ -243,7 +243,8 @@ def _point(
         verdict=verdict,
         became=brief(told.get("class"), 40),
         effects=told.get("effects"),
-        needs_person=bool(told.get("person")),
+        # Where nothing was seen there is nothing to do either.
+        needs_person=bool(told.get("person")) and bool(told.get("class")),
         why=_sentence(brief(told.get("why"), 400)),
         interruption=brief(told.get("interruption"), 300),
         reversal=_judged("reversal", told.get("reversal")),
