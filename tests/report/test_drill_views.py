@@ -178,6 +178,30 @@ def test_repeated_runs_are_told() -> None:
         assert "failed 1 of 10" in render(repeated)
 
 
+def test_runs_that_end_otherwise_are_told_apart() -> None:
+    whole = json.loads(json.dumps(drill_result("ax").as_dict()))
+    third = whole["answer"]["policies"][0]["points"][2]
+    third["outcomes"] = [
+        {"verdict": "failed", "class": "re-executed", "effects": 2, "runs": 1},
+        {"verdict": "ok", "class": "executed", "effects": 1, "runs": 9},
+    ]
+    result = by_hand(steps=tuple(whole["steps"]), answer=whole["answer"], verdict="failed")
+    told = "once failed, 2 effects, re-executed; 9 times ok, 1 effect, executed"
+    assert f"Repeated: {told}." in _words(_page(result))
+    lines = render_drill(result).splitlines()
+    (at,) = [n for n, line in enumerate(lines) if line.strip() == told]
+    assert lines[at - 1].startswith("  3  ")
+
+
+def test_where_nothing_was_seen_no_person_is_sent() -> None:
+    whole = json.loads(json.dumps(drill_result("ax").as_dict()))
+    for point in whole["answer"]["policies"][0]["points"]:
+        point.update({"class": "", "effects": None, "person": True})
+    result = by_hand(steps=tuple(whole["steps"]), answer=whole["answer"], verdict="inconclusive")
+    assert "A PERSON IS NEEDED" not in render_drill(result)
+    assert "a person" not in " ".join(h.get_text() for h in _page(result).find_all("th"))
+
+
 # --- strangers' texts ----------------------------------------------------------------------------
 
 
