@@ -12,6 +12,9 @@ retry = "idempotent"                 # how may a call be repeated? read, idempot
 [target]                             # where snapshots are to be restored: axnb/settings_target.py
 layout = "B3b"
 
+[drill.command]                      # an operator's own deployment: axnb/settings_command.py
+generation = "G8"
+
 [secrets]
 include_excluded = false             # look for tokens in the fields of `axnb secrets`, too?
 
@@ -32,6 +35,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from axnb.errors import UsageError
+from axnb.settings_command import CommandSettings, read_command
 from axnb.settings_target import TargetSettings, read_target
 from axnb.text import is_path
 
@@ -85,6 +89,8 @@ class Settings:
     tools: Mapping[str, Tool] = field(default_factory=dict)
     #: Where snapshots are to be restored; None where nobody described it.
     target: TargetSettings | None = None
+    #: The deployment that a drill may interrupt by commands; None where nobody described it.
+    command: CommandSettings | None = None
     secrets: Secrets = field(default_factory=Secrets)
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
@@ -127,7 +133,7 @@ class Settings:
 
 
 def _settings(document: dict[str, Any], file: Path) -> Settings:
-    known = {"memory_limit", "scratch", "secrets", "statement_timeout", "target", "tools"}
+    known = {"drill", "memory_limit", "scratch", "secrets", "statement_timeout", "target", "tools"}
     if unknown := sorted(document.keys() - known):
         raise UsageError(f"{file} has a key that axnb does not know: {unknown[0]}.")
     defaults = Settings()
@@ -149,6 +155,7 @@ def _settings(document: dict[str, Any], file: Path) -> Settings:
         statement_timeout=timeout,
         tools={name: _tool(name, value, file) for name, value in tools.items()},
         target=read_target(document["target"], file) if "target" in document else None,
+        command=read_command(document["drill"], file) if "drill" in document else None,
         secrets=_secrets(document.get("secrets", {}), file),
     )
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from queue import Empty
 from typing import Any
 
 import nbformat
 import pytest
+from jupyter_client.client import KernelClient
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
@@ -92,3 +94,69 @@ def test_without_a_kernel_there_is_nobody(capsys: pytest.CaptureFixture[str]) ->
     with shown_progress() as progress:
         progress("read 1 row")
     assert capsys.readouterr() == ("", "")
+
+
+# --- a click while a drill waits for a person ----------------------------------------------------
+
+_GUIDE = """
+from axnb.lab.guide import Guide
+guide = Guide()
+guide.begin(lambda ask: [ask("one"), ask("two")])
+guide._done.comm.comm_id
+"""
+
+
+def _click(client: KernelClient, comm: str) -> None:
+    """Press a button as a frontend tells it."""
+    content = {"comm_id": comm, "data": {"method": "custom", "content": {"event": "click"}}}
+    message = client.session.msg("comm_msg", content)
+    client.shell_channel.send(message)
+
+
+def _click_until(client: KernelClient, comm: str, request: str) -> Any:
+    """Click until a cell has ended; what it shows. A click on a button that is off does nothing."""
+    for _ in range(300):
+        _click(client, comm)
+        try:
+            message = client.get_iopub_msg(timeout=0.2)
+        except Empty:
+            continue
+        if message["parent_header"].get("msg_id") != request:
+            continue
+        if message["msg_type"] == "execute_result":
+            return message["content"]["data"]["text/plain"]
+        assert message["msg_type"] != "error", message["content"]["evalue"]
+    raise AssertionError("no click reached the guide")
+
+
+def test_a_click_reaches_a_guide_between_two_cells(kernel: KernelManager) -> None:
+    comm = _guided(kernel)
+    for _ in range(2):
+        client = _client(kernel)
+        until = "from time import sleep\nwhile guide._done.disabled: sleep(0.01)"
+        client.execute_interactive(until, timeout=60, output_hook=lambda _: None)
+        _click(client, comm)
+        client.stop_channels()
+    (result,) = _ask(kernel, "guide.wait()", allow_stdin=False)
+    assert result["data"]["text/plain"] == "['', '']"
+
+
+def test_a_click_reaches_a_guide_in_a_cell_that_waits(kernel: KernelManager) -> None:
+    comm = _guided(kernel)
+    client = _client(kernel)
+    request = client.execute("await guide.finished()")
+    assert _click_until(client, comm, request) == "['', '']"
+    client.stop_channels()
+
+
+def _guided(kernel: KernelManager) -> str:
+    """Begin to ask; the comm of the button."""
+    found = _ask(kernel, _GUIDE, allow_stdin=True)
+    return str(found[-1]["data"]["text/plain"]).strip("'")
+
+
+def _client(kernel: KernelManager) -> KernelClient:
+    client = kernel.client()
+    client.start_channels()
+    client.wait_for_ready(timeout=60)
+    return client

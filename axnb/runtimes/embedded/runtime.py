@@ -193,8 +193,15 @@ class EmbeddedRehearsal:
         self._restored: Snapshot | None = None
         self._cut_requests = 0
         self._holds = Holds()
-        self._node = Node(setup, self._holds, self._old)
+        self._node = self._make_node()
         self._watchdog: Group | None = None
+
+    def _make_node(self) -> Node:
+        return Node(self._setup, self._holds, self._old)
+
+    def _places(self) -> Sequence[Place]:
+        """Where the task is to be held, and what may be drawn beyond it."""
+        return drawn_places(self._point, self._chance)
 
     def prepare(self) -> Answer:
         """Start everything, and run the ordinary turn."""
@@ -206,7 +213,7 @@ class EmbeddedRehearsal:
 
     def interrupt(self) -> Interruption:
         """Send the task, and interrupt it."""
-        places = drawn_places(self._point, self._chance)
+        places = self._places()
         held, asked = self._hold(places[0])
         # What the actor has emitted by now is to be logged: the log is the same in every run.
         if held.name != "actor.started":

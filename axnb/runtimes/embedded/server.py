@@ -43,6 +43,9 @@ _THREADS = 64
 #: AX waits for its streams as long as they take.
 _GRACE_SECONDS = 24 * 3600.0
 
+#: Ours: a program that is started in place of a real server says what it is.
+_KIND, _EMBEDDED = "/axnb.Program/Kind", b"embedded"
+
 _HEALTH = "/grpc.health.v1.Health/Check"
 #: HealthCheckRequest of the whole server and of `AX`; HealthCheckResponse SERVING.
 _HEALTHY, _SERVING = (b"", b"\n\x00", b"\n\x02AX"), b"\x08\x01"
@@ -125,6 +128,7 @@ class _Handlers:
                 response_serializer=self._execute.response.SerializeToString,
             ),
             _HEALTH: grpc.unary_unary_rpc_method_handler(_check_health),
+            _KIND: grpc.unary_unary_rpc_method_handler(lambda _, __: _EMBEDDED),
         }
         delete = wire.methods(generation).get("DeleteConversation")
         if delete is not None:

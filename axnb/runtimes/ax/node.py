@@ -1,0 +1,94 @@
+"""A real server and a harness of ours, in one process group."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from axnb.runtimes import failpoints
+from axnb.runtimes.ax.binary import Binary
+from axnb.runtimes.ax.sidecar import source_root, write_sidecar
+from axnb.runtimes.embedded.node import Node, NodeSetup
+from axnb.runtimes.holding import Holds
+from axnb.runtimes.processes import Process, wait_until_answers
+from axnb.runtimes.programs import command
+
+#: What a server finds on its PATH after our own folder.
+_SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+class AxNode(Node):
+    """As an embedded node; the server is a binary, which knows nothing of failpoints."""
+
+    def __init__(self, setup: NodeSetup, holds: Holds, binary: Binary) -> None:
+        super().__init__(setup, holds, binary.generation)
+        self._binary = binary
+
+    def use(self, binary: Binary) -> None:
+        """Put another binary in the place of a server that does not run."""
+        self._binary = binary
+        self.generation = binary.generation
+
+    def is_understood(self) -> bool:
+        """Does the server know the method by which a client of this generation sends requests?
+
+        An empty request for a conversation that never was leaves nothing behind.
+        """
+        answer = self.ask()
+        return answer.error is None or not answer.error.startswith("UNIMPLEMENTED")
+
+    def _start_actor(self, restore: bool) -> Process:
+        self._say_generation()
+        words = [*self._actor_command(), "--port", str(self.actor_port)]
+        log = self._folder / "actor.log"
+        actor = self._group.start(words, log=log, env=self._actor_environment())
+        wait_until_answers(self.actor_port, actor)
+        return actor
+
+    def _start_server(self) -> Process:
+        self._say_generation()
+        self._write_config()
+        tools = self._folder / "bin"
+        write_sidecar(tools, self._actor_command(), self._actor_environment(), self._group.pgid)
+        home = self._folder / "home"
+        home.mkdir(exist_ok=True)
+        server = self._group.start(
+            [self._binary.path, "serve", "--config", self._config],
+            log=self._folder / "serve.log",
+            env={
+                "PATH": f"{tools}:{_SYSTEM_PATH}",
+                "HOME": str(home),
+                "TMPDIR": str(home),
+                "AX_DURABLE_DIR": str(home),
+                # It looks whether there is one; nobody is asked anything with it.
+                "GEMINI_API_KEY": "none",
+            },
+            cwd=home,
+        )
+        wait_until_answers(self.port, server)
+        return server
+
+    def _turn(self, text: str) -> bytes:
+        """A real server is sent what `ax` sends; our actor needs to be told nothing."""
+        return b""
+
+    def _say_generation(self) -> None:
+        """The actor reads at each call which messages the server speaks."""
+        aside = self._generation_file.with_suffix(".new")
+        aside.write_text(self.generation.name, encoding="utf-8")
+        aside.replace(self._generation_file)
+
+    @property
+    def _generation_file(self) -> Path:
+        return self._folder / "generation"
+
+    def _actor_command(self) -> list[str]:
+        words = ["--home", str(self._home), "--tools", self._setup.world.tools_url]
+        return command("actor", *words, "--generation-file", str(self._generation_file))
+
+    def _actor_environment(self) -> dict[str, str]:
+        """Of the actor alone: a server that is our own program must not be held either."""
+        places = [name for name in failpoints.PLACES if name.startswith("actor.")]
+        armed = {failpoints.VARIABLE: self._holds.variable(places)}
+        # A sidecar that becomes the actor gets this, and nothing of the server's.
+        return {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": source_root(), **armed}
