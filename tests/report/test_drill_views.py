@@ -125,7 +125,7 @@ def test_a_report_says_what_a_policy_does_and_what_was_interrupted() -> None:
         "What it does: doubled 4; a person is needed at 4 points.",
         "What it does: none doubled, lost, unknown or blocked; no person is needed.",
         "own stand-in for AX",
-        "tool not idempotent",
+        "Tool: not idempotent, may be asked once",
         "No source was read. The drill made what it looked at",
     ):
         assert told in words
@@ -352,9 +352,9 @@ def test_the_terminal_says_first_what_was_interrupted_then_the_verdict() -> None
     lines = render_drill(drill_result()).splitlines()
     assert lines[0].startswith("interrupted  axnb's own stand-in for AX, v0.2.3 (G8)")
     assert lines[1] == (
-        "asked as     policies ax, requeue, read-before-retry; at 8 points, once each; tool not "
-        "idempotent,"
+        "asked as     policies ax, requeue, read-before-retry; at 8 points, once each"
     )
+    assert lines[2] == "tool         not idempotent, may be asked once"
     assert lines[4].startswith("✗ FAILED        168 checks at 24 points: 21 failed")
     assert max(columns(line) for line in lines) <= WIDTH
     grid = [line for line in lines if line.startswith("  3  tool committed, not logged")]
