@@ -50,9 +50,10 @@ def drill() -> None:
 @click.option("--alertmanager", default="", metavar="URL", help="Send alerts there, too.")
 @click.option(
     "--ax-bin",
+    multiple=True,
     metavar="PATH",
     type=click.Path(path_type=Path),
-    help="The program for --runtime ax; else `ax` on PATH.",
+    help="The program for --runtime ax; else `ax` on PATH. Twice, the older first, for point 8.",
 )
 @click.option("--repeat", type=int, default=1, show_default=True, metavar="N")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S")
@@ -81,7 +82,7 @@ def resume(
     snapshots: str | None,
     no_snapshots: bool,
     alertmanager: str,
-    ax_bin: Path | None,
+    ax_bin: tuple[Path, ...],
     repeat: int,
     seed: int,
     settings: Path | None,

@@ -125,7 +125,14 @@ def open_runtime(options: ResumeOptions, scratch: Path) -> Runtime:
     if options.runtime == "ax":
         from axnb.runtimes.ax import AxRuntime
 
-        return AxRuntime.open_with(options.ax_bin, options.idempotent, options.store, scratch)
+        return AxRuntime.open_with(
+            options.ax_bin,
+            scratch,
+            idempotent=options.idempotent,
+            store=options.store,
+            alertmanager=options.alertmanager,
+            keep=options.keep is not None,
+        )
     if options.runtime == "command":
         from axnb.runtimes.command import CommandRuntime
 

@@ -163,9 +163,13 @@ class Seen:
 
 
 def told_error(answer: Answer) -> str | None:
-    """The error that a client got, without what differs from run to run: ports."""
+    """The error that a client got, without what differs from run to run: ports, and how a library
+    words that a connection is gone."""
     if answer.error is None:
         return None
+    code, _, words = answer.error.partition(": ")
+    if code == "UNAVAILABLE" and "harness" not in words:
+        return f"{code}: the connection was lost"
     return cut_middle(safe(_PORT.sub(r"\1:…", answer.error)), 200)
 
 
