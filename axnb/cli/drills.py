@@ -140,3 +140,24 @@ def _is_confirmed(runtime: str, yes: bool) -> bool:
         raise UsageError("--runtime command interrupts a deployment of yours: confirm with --yes.")
     click.confirm("Interrupt your deployment by the commands of axnb.toml?", abort=True, err=True)
     return True
+
+
+@click.command()
+@click.option(
+    "--config",
+    default="ax.yaml",
+    show_default=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+)
+@click.option("--generation", default="G8", show_default=True, metavar="VERSION")
+@click.option("--policy", default="ax", show_default=True, metavar="NAME")
+def serve(config: Path, generation: str, policy: str) -> int:
+    """Serve AX's gRPC in place of `ax serve`, for rehearsals.
+
+    It reads an ax.yaml and writes the log that a released AX of that generation would write. It
+    listens on the loopback address only, and ends on SIGTERM as AX does.
+    """
+    from axnb.runtimes.embedded import server
+
+    words = ["--config", str(config), "--generation", generation, "--policy", policy]
+    return server.main(words)

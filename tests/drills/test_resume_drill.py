@@ -17,7 +17,10 @@ import pytest
 from axnb.drills.resume import ResumeOptions, run
 from axnb.result import Result
 from axnb.runtimes import POINTS
+from axnb.runtimes.alerts import AlertReceiver
+from axnb.runtimes.processes import free_port
 from axnb.settings import Settings, Tool
+from tests.s3_server import S3Server
 from tests.waiting import until
 
 Steps = dict[tuple[str, int, str], dict[str, Any]]
@@ -169,6 +172,43 @@ def test_moments_that_are_drawn(drill: Drill) -> None:
     result = drill(policies=("read-before-retry",), points=(3, 4), repeat=6, seed=5)
     assert bad(result) == {}
     assert {json.dumps(step["runs"]) for step in result.steps} == {'{"ok": 6}'}
+
+
+@pytest.mark.slow
+def test_any_alertmanager_by_its_address(drill: Drill) -> None:
+    """What is resolved there is not told any more; what cannot be read is not known."""
+    with AlertReceiver() as receiver:
+        result = drill(policies=("read-before-retry",), points=(3,), alertmanager=receiver.url)
+        assert bad(result) == {}
+        assert {alert["status"]["state"] for alert in receiver.alerts()} == {"resolved"}
+    nobody = f"http://127.0.0.1:{free_port()}"
+    result = drill(policies=("read-before-retry",), points=(3,), alertmanager=nobody)
+    assert [(check, verdict) for (_, _, check), (verdict, _) in bad(result).items()] == [
+        ("alert", "inconclusive")
+    ]
+
+
+@pytest.mark.slow
+def test_snapshots_in_a_real_bucket(drill: Drill, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are gone afterwards, and what lay beside them is not."""
+    if not S3Server.available():
+        pytest.skip("no S3 server")
+    with S3Server() as server:
+        bucket, client = server.new_bucket(), server.client()
+        client.put_object(Bucket=bucket, Key="runs/of-somebody-else", Body=b"x")
+        for name, value in server.environment(server.owner).items():
+            monkeypatch.setenv(name, value)
+        result = drill(
+            policies=("read-before-retry",), points=(3, 7), snapshots=f"s3://{bucket}/runs"
+        )
+        assert bad(result) == {}
+        left = client.list_objects_v2(Bucket=bucket)["Contents"]
+        assert [item["Key"] for item in left] == ["runs/of-somebody-else"]
+        # Somebody who may not write there hears so, and nothing is called ok.
+        for name, value in server.environment(server.reader).items():
+            monkeypatch.setenv(name, value)
+        refused = drill(policies=("ax",), points=(7,), snapshots=f"s3://{bucket}/runs")
+        assert "ok" not in {step["verdict"] for step in refused.steps}
 
 
 # --- what is left --------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from axnb.drills.resume.answer import resume_result
 from axnb.drills.resume.judging import Judged, judged
@@ -31,14 +32,17 @@ _AT_ONCE = 4
 
 
 def run(
-    options: ResumeOptions | None = None, progress: Callable[[Judged], None] = lambda _: None
+    options: ResumeOptions | None = None,
+    progress: Callable[[Judged], None] = lambda _: None,
+    **asked: Any,
 ) -> Result:
     """Rehearse, and judge what was seen. `progress` hears of each point when it is done.
 
-    All happens in a scratch folder, which is removed unless `keep` names one; every process ends.
-    Raises AxnbError where nothing can be rehearsed at all.
+    `run(policies=["ax"], points=[3])` is short for `run(ResumeOptions(…))`. All is in a scratch
+    folder, which is removed unless `keep` names one; every process ends. Raises AxnbError where
+    nothing can be rehearsed at all.
     """
-    options = options or ResumeOptions()
+    options = options or ResumeOptions(**asked)
     with scratch_folder(options) as scratch:
         runtime = open_runtime(options, scratch)
         try:
