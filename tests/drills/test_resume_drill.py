@@ -227,30 +227,32 @@ import sys
 from pathlib import Path
 from axnb.drills.resume import ResumeOptions, run
 from axnb.settings import Settings
-run(
-    ResumeOptions(policies=("read-before-retry",), settings=Settings(scratch=Path(sys.argv[1]))),
-    progress=lambda judged: print(judged.point, flush=True),
-)
+run(ResumeOptions(policies=("read-before-retry",), settings=Settings(scratch=Path(sys.argv[1]))))
 """
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+def running(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     """A drill in a process of its own, in the midst of its rehearsals."""
     scratch = Path(tempfile.mkdtemp(prefix="axnb-marked-", dir=tmp_path))
     command = [sys.executable, "-c", _DRILL, str(scratch)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline().strip() in {"0", *map(str, POINTS)}
-        # Tools, watchdogs, servers and actors of several rehearsals run now.
-        assert len(processes(str(scratch))) > 3
+    with subprocess.Popen(command) as process:
+        # The drill, the tool service, a watchdog, and a server with its actor.
+        until(lambda: len(processes(str(scratch))) > 5, "several rehearsals run")
         yield process, scratch
         process.kill()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGKILL,
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+    ],
+)
 def test_a_drill_that_is_killed_leaves_nothing(
-    running: tuple[subprocess.Popen[str], Path], number: signal.Signals
+    running: tuple[subprocess.Popen[bytes], Path], number: signal.Signals
 ) -> None:
     process, scratch = running
     os.kill(process.pid, number)

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -63,11 +64,13 @@ def run_with(
     # A person can do one thing at a time, and so can a deployment.
     at_once = _AT_ONCE if options.runtime == "embedded" else 1
     stopped = threading.Event()
+    # What axnb itself copies goes with the rest, even if we are killed.
+    settings = replace(options.settings, scratch=scratch)
 
     def do(job: Job) -> Judged:
         if stopped.is_set():
             raise AxnbError("stopped.")
-        done = judged(rehearse(runtime, job, scratch, options.settings))
+        done = judged(rehearse(runtime, job, scratch, settings))
         progress(done)
         return done
 
