@@ -160,14 +160,6 @@ def test_older_generations(drill: Drill, generation: str) -> None:
 
 
 @pytest.mark.slow
-def test_on_postgres(drill: Drill) -> None:
-    check_all_well(drill(policies=("read-before-retry",), store="postgres"))
-    found = drill(policies=("ax", "requeue"), store="postgres", points=(3, 4))
-    assert steps_of(found)["ax", 4, "side-effect"]["verdict"] == "inconclusive"
-    assert steps_of(found)["requeue", 4, "side-effect"]["verdict"] == "failed"
-
-
-@pytest.mark.slow
 def test_moments_that_are_drawn(drill: Drill) -> None:
     result = drill(policies=("read-before-retry",), points=(3, 4), repeat=6, seed=5)
     assert bad(result) == {}
@@ -188,27 +180,40 @@ def test_any_alertmanager_by_its_address(drill: Drill) -> None:
     ]
 
 
-@pytest.mark.slow
-def test_snapshots_in_a_real_bucket(drill: Drill, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are gone afterwards, and what lay beside them is not."""
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[S3Server, str]]:
+    """A real S3 server, and the name of a bucket that is ours to write to."""
     if not S3Server.available():
         pytest.skip("no S3 server")
     with S3Server() as server:
-        bucket, client = server.new_bucket(), server.client()
-        client.put_object(Bucket=bucket, Key="runs/of-somebody-else", Body=b"x")
         for name, value in server.environment(server.owner).items():
             monkeypatch.setenv(name, value)
-        result = drill(
-            policies=("read-before-retry",), points=(3, 7), snapshots=f"s3://{bucket}/runs"
-        )
-        assert bad(result) == {}
-        left = client.list_objects_v2(Bucket=bucket)["Contents"]
-        assert [item["Key"] for item in left] == ["runs/of-somebody-else"]
-        # Somebody who may not write there hears so, and nothing is called ok.
-        for name, value in server.environment(server.reader).items():
-            monkeypatch.setenv(name, value)
-        refused = drill(policies=("ax",), points=(7,), snapshots=f"s3://{bucket}/runs")
-        assert "ok" not in {step["verdict"] for step in refused.steps}
+        yield server, server.new_bucket()
+
+
+@pytest.mark.slow
+def test_on_real_servers(drill: Drill, bucket: tuple[S3Server, str]) -> None:
+    """PostgreSQL and S3. The snapshots are gone afterwards, and what lay beside them is not."""
+    server, name = bucket
+    client, url = server.client(), f"s3://{name}/runs"
+    client.put_object(Bucket=name, Key="runs/of-somebody-else", Body=b"x")
+    check_all_well(drill(policies=("read-before-retry",), store="postgres", snapshots=url))
+    left = client.list_objects_v2(Bucket=name)["Contents"]
+    assert [item["Key"] for item in left] == ["runs/of-somebody-else"]
+    found = drill(policies=("ax", "requeue"), store="postgres", snapshots=url, points=(4,))
+    assert steps_of(found)["ax", 4, "side-effect"]["verdict"] == "inconclusive"
+    assert steps_of(found)["requeue", 4, "side-effect"]["verdict"] == "failed"
+
+
+@pytest.mark.slow
+def test_a_bucket_that_may_not_be_written(
+    drill: Drill, bucket: tuple[S3Server, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, name = bucket
+    for variable, value in server.environment(server.reader).items():
+        monkeypatch.setenv(variable, value)
+    refused = drill(policies=("ax",), points=(7,), snapshots=f"s3://{name}/runs")
+    assert "ok" not in {step["verdict"] for step in refused.steps}
 
 
 # --- what is left --------------------------------------------------------------------------------
