@@ -32,6 +32,7 @@ for _verb in (
     findings.explain,
     secrets.secrets,
     drills.drill,
+    drills.serve,
     results.report,
     notebooks.notebook,
     notebooks.demo,

@@ -50,9 +50,10 @@ def drill() -> None:
 @click.option("--alertmanager", default="", metavar="URL", help="Send alerts there, too.")
 @click.option(
     "--ax-bin",
+    multiple=True,
     metavar="PATH",
     type=click.Path(path_type=Path),
-    help="The program for --runtime ax; else `ax` on PATH.",
+    help="The program for --runtime ax; else `ax` on PATH. Twice, the older first, for point 8.",
 )
 @click.option("--repeat", type=int, default=1, show_default=True, metavar="N")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S")
@@ -81,7 +82,7 @@ def resume(
     snapshots: str | None,
     no_snapshots: bool,
     alertmanager: str,
-    ax_bin: Path | None,
+    ax_bin: tuple[Path, ...],
     repeat: int,
     seed: int,
     settings: Path | None,
@@ -139,3 +140,24 @@ def _is_confirmed(runtime: str, yes: bool) -> bool:
         raise UsageError("--runtime command interrupts a deployment of yours: confirm with --yes.")
     click.confirm("Interrupt your deployment by the commands of axnb.toml?", abort=True, err=True)
     return True
+
+
+@click.command()
+@click.option(
+    "--config",
+    default="ax.yaml",
+    show_default=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+)
+@click.option("--generation", default="G8", show_default=True, metavar="VERSION")
+@click.option("--policy", default="ax", show_default=True, metavar="NAME")
+def serve(config: Path, generation: str, policy: str) -> int:
+    """Serve AX's gRPC in place of `ax serve`, for rehearsals.
+
+    It reads an ax.yaml and writes the log that a released AX of that generation would write. It
+    listens on the loopback address only, and ends on SIGTERM as AX does.
+    """
+    from axnb.runtimes.embedded import server
+
+    words = ["--config", str(config), "--generation", generation, "--policy", policy]
+    return server.main(words)

@@ -10,7 +10,7 @@ from typing import Any
 from axnb.case.case import Case, ask
 from axnb.errors import AxnbError
 from axnb.mapping import StateMap
-from axnb.report.drill_view import Point, drill_view, rank
+from axnb.report.drill_view import Point, drill_view, telling
 from axnb.result import Finding, Result
 from axnb.triaging import Triage
 
@@ -160,8 +160,8 @@ class DrillDesk(ResultDesk):
             (point.policy, point.name): point
             for point in (self.drill.all_points() if self.drill else ())
         }
-        #: The first of the worst is what a person wants to see.
-        self.chosen = min(self.points, key=lambda key: rank(self.points[key]), default=None)
+        points = self.points
+        self.chosen = min(points, key=lambda key: telling(points[key]), default=None)
 
     @property
     def point(self) -> Point | None:

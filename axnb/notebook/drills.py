@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from axnb.drills.resume import ResumeOptions, run
 from axnb.drills.resume.points import read_points
 from axnb.errors import AxnbError
 from axnb.lab.desk import DrillDesk
 from axnb.lab.drill import DrillChoiceView, MatrixView, PointView
+from axnb.lab.kernel import has_person
 from axnb.lab.progress import shown_progress
 from axnb.lab.summary import SummaryView
 from axnb.notebook.base import Progress, concluded, saved
+from axnb.notebook.guided import GuidedDrill
 from axnb.notebook.parameters import check_types, refuse_secrets
 from axnb.report.drill_text import point_line
 from axnb.result import Result
 from axnb.settings import Settings
+
+if TYPE_CHECKING:
+    from axnb.runtimes.command import Ask
 
 #: What the parameter snapshots says where there is to be no bucket.
 _NO_BUCKET = "none"
@@ -26,11 +32,12 @@ _NO_BUCKET = "none"
 class DrillWorkspace:
     """A drill that was run, and what each cell of the notebook shows of it."""
 
-    def __init__(self, chosen: dict[str, Any], progress: Progress) -> None:
+    def __init__(self, chosen: dict[str, Any], progress: Progress, ask: Ask | None = None) -> None:
+        """`ask` asks a person to do what has no command, in a drill that is guided."""
         self._chosen = chosen
         asked = _asked(chosen)
         self._environment = asked.settings.environment
-        self._desk = DrillDesk(_run(asked, progress))
+        self._desk = DrillDesk(_run(asked, progress, ask))
         self._choice = DrillChoiceView(self._desk, chosen, self.save(), self._run_anew)
         self._summary = SummaryView(self._desk)
         self._matrix = MatrixView(self._desk)
@@ -90,10 +97,11 @@ def open_resume_drill(
     out: str = "",
     settings: str = "",
     accept_inconclusive: bool = False,
-) -> DrillWorkspace:
+) -> DrillWorkspace | GuidedDrill:
     """Interrupt a task at each point with each policy, and write the result.
 
-    Raises UsageError for a value that cannot be meant.
+    Where a person is to do steps by hand, it goes on beside the cells. Raises UsageError for a
+    value that cannot be meant.
     """
     chosen = {
         "policies": policies,
@@ -107,8 +115,15 @@ def open_resume_drill(
         "settings": settings,
         "accept_inconclusive": accept_inconclusive,
     }
+    if _is_guided(_asked(chosen)):
+        return GuidedDrill(lambda ask: DrillWorkspace(chosen, lambda _: None, ask))
     with shown_progress() as progress:
         return DrillWorkspace(chosen, progress)
+
+
+def _is_guided(asked: ResumeOptions) -> bool:
+    command = asked.settings.command
+    return asked.runtime == "command" and bool(command and command.guided) and has_person()
 
 
 def _asked(chosen: Mapping[str, Any]) -> ResumeOptions:
@@ -127,8 +142,11 @@ def _asked(chosen: Mapping[str, Any]) -> ResumeOptions:
     )
 
 
-def _run(asked: ResumeOptions, progress: Progress) -> Result:
+def _run(asked: ResumeOptions, progress: Progress, ask: Ask | None = None) -> Result:
+    if ask is not None:
+        ask("This drill interrupts your own deployment, step by step. Done begins it.")
+        asked = replace(asked, confirmed=True)
     try:
-        return run(asked, progress=lambda judged: progress(point_line(judged)))
+        return run(asked, progress=lambda judged: progress(point_line(judged)), ask=ask)
     except KeyboardInterrupt:
         raise AxnbError("stopped; what the drill had started has ended.") from None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from axnb.ax.versions import GENERATIONS
 from axnb.report.commands import Command, explain, next_lines
-from axnb.report.drill_view import DrillView, Point, Policy, StepView, drill_view, rank
+from axnb.report.drill_view import DrillView, Point, Policy, StepView, drill_view, telling
 from axnb.report.drill_words import SHORT_POINTS, does, interrupted, reach
 from axnb.report.terminal import COLOURS, WIDTH, beside, verdict_word
 from axnb.report.view import brief, capital
@@ -79,6 +79,8 @@ def _policy(policy: Policy, looked: DrillView, colour: bool) -> list[str]:
     lines.append(_cut(f"{'':{_POINT}}{heads} effects", WIDTH))
     for point in policy.points:
         lines.append(_row(point, widths, colour))
+        if point.outcomes:
+            lines.append(_cut(f"     {'; '.join(point.outcomes)}", WIDTH))
     if policy.more:
         lines.append(f"  … {policy.more:,} more; the report has all")
     return lines
@@ -159,7 +161,7 @@ def _offered(result: Result, looked: DrillView | None) -> list[Command]:
     if result.drill != "resume" or not points:
         return []
     again = ["axnb", "drill", "resume", *_asked(result.parameters)]
-    worst = min(points, key=lambda p: (rank(p), (p.effects or 0) < 2, p.became != "uncertain"))
+    worst = min(points, key=telling)
     commands = []
     if worst.policy in POLICIES and worst.name.isdecimal():
         only = ["--policy", worst.policy, "--points", worst.name]

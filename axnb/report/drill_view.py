@@ -243,7 +243,8 @@ def _point(
         verdict=verdict,
         became=brief(told.get("class"), 40),
         effects=told.get("effects"),
-        needs_person=bool(told.get("person")),
+        # Where nothing was seen there is nothing to do either.
+        needs_person=bool(told.get("person")) and bool(told.get("class")),
         why=_sentence(brief(told.get("why"), 400)),
         interruption=brief(told.get("interruption"), 300),
         reversal=_judged("reversal", told.get("reversal")),
@@ -319,6 +320,11 @@ def as_verdict(word: Any) -> Verdict:
 def rank(part: StepView | Point | Policy) -> int:
     """How bad a verdict is: 0 is the worst."""
     return _WORST.index(part.verdict)
+
+
+def telling(point: Point) -> tuple[int, bool, bool]:
+    """By how much a point has to say: the worst first, of those the doubled, then the unknown."""
+    return rank(point), (point.effects or 0) < 2, point.became != "uncertain"
 
 
 def _severity(step: _Step) -> int:

@@ -159,17 +159,19 @@ def interrupted(result: Result) -> list[tuple[str, list[str]]]:
     digest = brief(program.get("sha256"), 80)
     name = f"{brief(program.get('name'), 60)}, sha256 {digest[:16]}…"
     is_named = digest and kind != "embedded"
-    tool = "tool " + ("idempotent" if asked.get("idempotent") else "not idempotent")
+    tool = "idempotent" if asked.get("idempotent") else "not idempotent"
     if (retry := brief(asked.get("retry"), 40)) in _RETRIES:
         tool += f", {_RETRIES[retry]}"
     points: Any = asked.get("points")
     times = asked.get("repeat", 1)
     often = "once" if times == 1 else f"{times} times"
-    at = f"at {count(len(points), 'point')}, {often} each" if isinstance(points, list) else often
+    number = len(points) if isinstance(points, list) else 0
+    at = f"at {count(number, 'point')}, {often}{' each' if number > 1 else ''}"
     return [
         ("interrupted", [", ".join(filter(None, how))]),
         *([("program", [name])] if is_named else []),
-        ("asked as", [f"{_policies(asked.get('policies'))}; {at}; {tool}"]),
+        ("asked as", [f"{_policies(asked.get('policies'))}; {at}"]),
+        ("tool", [tool]),
     ]
 
 

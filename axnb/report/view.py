@@ -39,6 +39,8 @@ _MEASURES = {
     "conversations": ("conversation", "conversations"),
     "points": ("point", "points"),
     "steps": ("check", "checks"),
+    "rehearsals": ("rehearsal", "rehearsals"),
+    "need_person": ("needs a person", "need a person"),
     "effects_doubled": ("effect doubled", "effects doubled"),
     "effects_lost": ("effect lost", "effects lost"),
     "effects_unknown": ("effect unknown", "effects unknown"),

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -28,7 +30,7 @@ from axnb.ax import rows, wire
 from axnb.ax.rows import Part
 from axnb.ax.versions import Generation, resolve
 from axnb.errors import AxnbError, UsageError
-from axnb.runtimes import Snapshot, content
+from axnb.runtimes import Snapshot, content, failpoints
 from axnb.runtimes.actor_state import Memory
 from axnb.runtimes.actor_turn import Equipment, Journal, Start, Turn, told
 from axnb.runtimes.failpoints import reach
@@ -45,6 +47,9 @@ _SERVING = b"\x08\x01"
 
 #: Starts and questions at a time.
 _THREADS = 32
+
+#: Between two looks whether another process is there.
+_POLL_SECONDS = 0.5
 
 #: UNAVAILABLE in gRPC's numbers: what the tool was, when a turn failed.
 _UNAVAILABLE = 14
@@ -246,6 +251,23 @@ def _generation(name: str | None, file: Path | None) -> Callable[[], Generation]
     return lambda: resolve(file.read_text(encoding="utf-8").strip())
 
 
+def _end_with(pid: int) -> None:
+    """End when a process has ended that does not hold us by a pipe or a group."""
+    while _is_there(pid):
+        time.sleep(_POLL_SECONDS)
+    os._exit(failpoints.ABANDONED)
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def main(arguments: list[str]) -> int:
     """Serve until the end of the process."""
     parser = argparse.ArgumentParser(prog="actor", allow_abbrev=False)
@@ -255,8 +277,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--generation-file", type=Path, help="holds it, read at each call")
     parser.add_argument("--tools", required=True, help="the address of the tool service")
     parser.add_argument("--snapshots", help="a folder, file://, s3:// or gs://")
+    parser.add_argument("--end-with", type=int, metavar="PID", help="end when this process has")
     parser.add_argument("--restore", action="append", default=[], metavar="CONVERSATION")
     given = parser.parse_args(arguments)
+    if given.end_with is not None:
+        threading.Thread(target=_end_with, args=(given.end_with,), daemon=True).start()
     try:
         generation = _generation(given.generation, given.generation_file)
         actor = Actor(given.home, given.tools, given.snapshots)

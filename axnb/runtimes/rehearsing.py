@@ -37,6 +37,7 @@ class Alerts:
         self.url = self._receiver.url if self._receiver else alertmanager
         #: What an Alertmanager told of a conversation while it was active.
         self._seen: dict[str, list[dict[str, Any]]] = {}
+        self._is_readable = True
 
     def close(self) -> None:
         """Stop the receiver."""
@@ -51,14 +52,16 @@ class Alerts:
         """Wait until none fires any more."""
         self._wait(conversation_id, seconds, firing=False)
 
-    def of(self, conversation_id: str) -> tuple[dict[str, Any], ...]:
+    def of(self, conversation_id: str) -> tuple[dict[str, Any], ...] | None:
         """Every alert that named the conversation: `{labels, annotations, state}`, where the state
-        is `firing` or `resolved`."""
+        is `firing` or `resolved`; None from an Alertmanager that cannot be read."""
         if self._receiver is not None:
             told = [a for a in self._receiver.alerts() if _names(a, conversation_id)]
             return tuple(_told(alert, is_firing=_is_firing(alert)) for alert in told)
         # Alertmanager does not tell what is resolved: what was active and is gone, is.
         now = [alert["labels"] for alert in self._active(conversation_id)]
+        if not self._is_readable:
+            return None
         seen = self._seen.get(conversation_id, [])
         return tuple(_told(alert, is_firing=alert["labels"] in now) for alert in seen)
 
@@ -70,11 +73,18 @@ class Alerts:
                 )
             return
         deadline = time.monotonic() + seconds
-        while bool(self._active(conversation_id)) != firing and time.monotonic() < deadline:
+        while bool(self._active(conversation_id)) != firing and self._is_readable:
+            if time.monotonic() > deadline:
+                return
             time.sleep(_POLL_SECONDS)
 
     def _active(self, conversation_id: str) -> list[dict[str, Any]]:
-        found = active(self.url, {"conversation_id": conversation_id})
+        try:
+            found = active(self.url, {"conversation_id": conversation_id})
+        except AxnbError:
+            # What cannot be read is not known: that is neither an alert nor none.
+            self._is_readable = False
+            return []
         seen = self._seen.setdefault(conversation_id, [])
         known = [alert["labels"] for alert in seen]
         seen += [alert for alert in found if alert["labels"] not in known]

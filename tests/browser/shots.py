@@ -13,6 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from axnb.drills.resume import ResumeOptions, run
+from axnb.report.folder import write_folder
+from axnb.runtimes import POLICIES
 from tests.browser.browser import (
     NO_BROWSER,
     THEMES,
@@ -67,6 +70,28 @@ def _report_shots(browser: Browser, folder: Path, scratch: Path) -> Iterator[Pat
                 yield path
 
 
+def _drill_shots(browser: Browser, folder: Path, scratch: Path) -> Iterator[Path]:
+    """A real drill of all policies: its matrix."""
+    result = run(ResumeOptions(policies=tuple(POLICIES)))
+    write_folder(result, scratch / "resume")
+    with watched_page(browser) as page:
+        page.goto((scratch / "resume" / "report.html").as_uri())
+        box: FloatRect = page.evaluate(_MATRIX)
+        for theme in THEMES:
+            page.emulate_media(color_scheme=theme)
+            picture(page, path := folder / f"readme-resume-{theme}.png", box)
+            yield path
+
+
+#: From the heading of the matrix to the next one.
+_MATRIX = """() => {
+    const [first, next] = [...document.querySelectorAll("h2")]
+        .flatMap((head, n, all) => head.textContent === "The matrix" ? [head, all[n + 1]] : [])
+        .map(head => head.getBoundingClientRect());
+    return {x: 0, y: first.y, width: innerWidth, height: next.y - first.y - 8};
+}"""
+
+
 def _notebook_shots(browser: Browser, folder: Path) -> Iterator[Path]:
     with JupyterLab() as lab, watched_page(browser) as page:
         name = lab.add(NOTEBOOK, settings="sample_data/axnb.toml")
@@ -99,6 +124,8 @@ def main(folder: Path) -> int:
         running_browser(program) as browser,
     ):
         for path in _report_shots(browser, folder, Path(scratch)):
+            print(path)
+        for path in _drill_shots(browser, folder, Path(scratch)):
             print(path)
         for path in _notebook_shots(browser, folder):
             print(path)

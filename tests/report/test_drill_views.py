@@ -125,7 +125,7 @@ def test_a_report_says_what_a_policy_does_and_what_was_interrupted() -> None:
         "What it does: doubled 4; a person is needed at 4 points.",
         "What it does: none doubled, lost, unknown or blocked; no person is needed.",
         "own stand-in for AX",
-        "tool not idempotent",
+        "Tool: not idempotent, may be asked once",
         "No source was read. The drill made what it looked at",
     ):
         assert told in words
@@ -176,6 +176,30 @@ def test_repeated_runs_are_told() -> None:
     repeated = by_hand(steps=({**steps[0], "verdict": "failed", "runs": runs},))
     for render in VIEWS.values():
         assert "failed 1 of 10" in render(repeated)
+
+
+def test_runs_that_end_otherwise_are_told_apart() -> None:
+    whole = json.loads(json.dumps(drill_result("ax").as_dict()))
+    third = whole["answer"]["policies"][0]["points"][2]
+    third["outcomes"] = [
+        {"verdict": "failed", "class": "re-executed", "effects": 2, "runs": 1},
+        {"verdict": "ok", "class": "executed", "effects": 1, "runs": 9},
+    ]
+    result = by_hand(steps=tuple(whole["steps"]), answer=whole["answer"], verdict="failed")
+    told = "once failed, 2 effects, re-executed; 9 times ok, 1 effect, executed"
+    assert f"Repeated: {told}." in _words(_page(result))
+    lines = render_drill(result).splitlines()
+    (at,) = [n for n, line in enumerate(lines) if line.strip() == told]
+    assert lines[at - 1].startswith("  3  ")
+
+
+def test_where_nothing_was_seen_no_person_is_sent() -> None:
+    whole = json.loads(json.dumps(drill_result("ax").as_dict()))
+    for point in whole["answer"]["policies"][0]["points"]:
+        point.update({"class": "", "effects": None, "person": True})
+    result = by_hand(steps=tuple(whole["steps"]), answer=whole["answer"], verdict="inconclusive")
+    assert "A PERSON IS NEEDED" not in render_drill(result)
+    assert "a person" not in " ".join(h.get_text() for h in _page(result).find_all("th"))
 
 
 # --- strangers' texts ----------------------------------------------------------------------------
@@ -328,9 +352,9 @@ def test_the_terminal_says_first_what_was_interrupted_then_the_verdict() -> None
     lines = render_drill(drill_result()).splitlines()
     assert lines[0].startswith("interrupted  axnb's own stand-in for AX, v0.2.3 (G8)")
     assert lines[1] == (
-        "asked as     policies ax, requeue, read-before-retry; at 8 points, once each; tool not "
-        "idempotent,"
+        "asked as     policies ax, requeue, read-before-retry; at 8 points, once each"
     )
+    assert lines[2] == "tool         not idempotent, may be asked once"
     assert lines[4].startswith("✗ FAILED        168 checks at 24 points: 21 failed")
     assert max(columns(line) for line in lines) <= WIDTH
     grid = [line for line in lines if line.startswith("  3  tool committed, not logged")]

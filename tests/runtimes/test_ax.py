@@ -22,7 +22,7 @@ from axnb.runtimes import CANCELLED, NotRunError, Policy, Runtime, Task
 from axnb.runtimes.ax import AxRuntime
 from axnb.runtimes.ax.binary import find
 from axnb.runtimes.ax.blocking import blocking
-from axnb.runtimes.ax.sidecar import write_sidecar
+from axnb.runtimes.ax.sidecar import pid_file, write_sidecar
 from axnb.runtimes.embedded.runtime import EmbeddedRuntime
 from axnb.runtimes.embedded.store import SqliteStore
 from axnb.runtimes.postgres import ScratchPostgres
@@ -63,23 +63,23 @@ def test_what_is_no_program_is_refused(tmp_path: Path) -> None:
     (tmp_path / "ax").write_text("#!/bin/sh\n")
     for path in (tmp_path, tmp_path / "none", tmp_path / "ax"):
         with pytest.raises(UsageError, match="no program"):
-            find(path)
+            find([path])
     (tmp_path / "ax").chmod(0o755)
-    assert find(tmp_path / "ax") == (tmp_path / "ax",)
+    assert find([tmp_path / "ax"]) == (tmp_path / "ax",)
     with pytest.raises(UsageError, match="twice"):
         find([tmp_path / "ax"] * 3)
 
 
 def test_the_ax_of_path_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert find(None) == ()
+    assert find(()) == ()
     (tmp_path / "ax").touch(0o755)
-    assert find(None) == (tmp_path / "ax",)
+    assert find(()) == (tmp_path / "ax",)
 
 
 def test_without_a_binary_nothing_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    runtime = AxRuntime.open_with(None, False, "sqlite", tmp_path)
+    runtime = AxRuntime.open_with((), tmp_path)
     with pytest.raises(NotRunError, match="--ax-bin"):
         runtime.open(1, _task(1), "ax", tmp_path)
     with pytest.raises(NotRunError, match="--ax-bin"):
@@ -91,23 +91,22 @@ def test_a_binary_that_does_not_serve(tmp_path: Path) -> None:
     (tmp_path / "ax").write_text("#!/bin/sh\necho unknown flag >&2\nexit 1\n")
     (tmp_path / "ax").chmod(0o755)
     with pytest.raises(AxnbError, match="unknown flag"):
-        AxRuntime.open_with(tmp_path / "ax", False, "sqlite", tmp_path)
+        AxRuntime.open_with([tmp_path / "ax"], tmp_path)
 
 
 # --- the python3 that a server finds -------------------------------------------------------------
 
 
 @pytest.fixture
-def sidecar(tmp_path: Path) -> Iterator[tuple[Path, int, Reaper]]:
-    """The script, the group it belongs to, and the reaper of that group."""
+def sidecar(tmp_path: Path) -> Iterator[tuple[Path, Reaper]]:
+    """The script, and a reaper for what runs it."""
     with Reaper() as reaper:
-        group = reaper.group()
         home = ["--home", str(tmp_path / "actor"), "--tools", "http://127.0.0.1:1"]
-        write_sidecar(tmp_path / "bin", command("actor", *home), os.environ, group.pgid)
-        yield tmp_path / "bin" / "python3", group.pgid, reaper
+        write_sidecar(tmp_path / "bin", command("actor", *home), os.environ)
+        yield tmp_path / "bin" / "python3", reaper
 
 
-def test_what_a_server_asks_before_it_serves(sidecar: tuple[Path, int, Reaper]) -> None:
+def test_what_a_server_asks_before_it_serves(sidecar: tuple[Path, Reaper]) -> None:
     script, *_ = sidecar
     for words in (["-m", "pip", "install", "x"], ["-c", "import google"]):
         assert subprocess.run([script, *words], check=True, capture_output=True).stdout == b""
@@ -115,21 +114,41 @@ def test_what_a_server_asks_before_it_serves(sidecar: tuple[Path, int, Reaper]) 
     assert version.startswith(b"Python 3.")
 
 
-def test_the_sidecar_becomes_the_harness(sidecar: tuple[Path, int, Reaper], tmp_path: Path) -> None:
-    script, pgid, reaper = sidecar
+def test_the_sidecar_becomes_the_harness(sidecar: tuple[Path, Reaper], tmp_path: Path) -> None:
+    script, reaper = sidecar
     port = free_port()
-    # In a session of its own, a process cannot join our group; in one of ours, it does.
     words = [script, "main.py", "--host", "127.0.0.1", "--port", str(port), "--more", "1"]
     process = reaper.group().start(words, log=tmp_path / "log")
     wait_until_answers(port, process)
-    assert os.getpgid(process.pid) == pgid
+    assert pid_file(script.parent).read_text() == str(process.pid)
     process.kill()
 
 
+def test_a_harness_that_nobody_holds_ends_with_the_drill(tmp_path: Path) -> None:
+    port = free_port()
+    code = (
+        "import os, subprocess, sys\n"
+        "from pathlib import Path\n"
+        "from axnb.runtimes.ax.sidecar import write_sidecar\n"
+        "from axnb.runtimes.programs import command\n"
+        "folder = Path(sys.argv[1])\n"
+        "words = command('actor', '--home', sys.argv[1], '--tools', 'http://127.0.0.1:1')\n"
+        "write_sidecar(folder, words, os.environ)\n"
+        "subprocess.Popen([folder / 'python3', 'main.py', '--port', sys.argv[2]],"
+        " start_new_session=True)\n"
+        "sys.stdin.read()"
+    )
+    words = [sys.executable, "-c", code, str(tmp_path), str(port)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE) as owner:
+        until(lambda: answers(port), "the harness answers")
+        owner.kill()
+    until(lambda: not answers(port), "the harness has ended")
+
+
 def test_beside_a_harness_it_ends_with_its_server(
-    sidecar: tuple[Path, int, Reaper], tmp_path: Path
+    sidecar: tuple[Path, Reaper], tmp_path: Path
 ) -> None:
-    script, _, reaper = sidecar
+    script, reaper = sidecar
     port = free_port()
     home = ["--home", str(tmp_path / "actor"), "--tools", "http://127.0.0.1:1"]
     group = reaper.group()
@@ -196,7 +215,7 @@ def test_a_lock_keeps_an_insert_waiting() -> None:
 
 def test_an_append_is_cut_on_a_server_with_a_sidecar(tmp_path: Path) -> None:
     binary = wrapper(tmp_path / "b", "G8", sidecar=True)
-    runtime = AxRuntime.open_with(binary, False, "sqlite", tmp_path)
+    runtime = AxRuntime.open_with([binary], tmp_path)
     assert (runtime.program.kind, runtime.program.generation) == ("embedded", "G8")
     for point, policy in ((7, "ax"), (8, "ax"), (1, "requeue")):
         with pytest.raises(NotRunError):
@@ -212,6 +231,23 @@ def test_an_append_is_cut_on_a_server_with_a_sidecar(tmp_path: Path) -> None:
     assert found.checks["side-effect"].verdict == "inconclusive"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("point", [3, 6])
+def test_a_server_that_insists_on_starting_its_harness(tmp_path: Path, point: int) -> None:
+    binary = wrapper(tmp_path / "b", "G6", sidecar=True, strict=True)
+    runtime = AxRuntime.open_with([binary], tmp_path)
+    (found,) = _rehearsed(runtime, tmp_path / "s", point)
+    assert found.rehearsed.told == ""
+    assert found.effects == 1
+    assert found.checks["log-sequence"].verdict == "ok"
+    until(lambda: _harnesses(tmp_path) == [], "every harness has ended")
+
+
+def _harnesses(folder: Path) -> list[str]:
+    found = subprocess.run(["ps", "-ww", "-eo", "args"], capture_output=True, text=True, check=True)
+    return [line for line in found.stdout.splitlines() if str(folder) in line and "actor" in line]
+
+
 def _policy(name: str) -> Policy:
     assert name in ("ax", "requeue")
     return name  # type: ignore[return-value]
@@ -225,7 +261,7 @@ def test_the_answers_are_those_of_the_embedded_runtime(
     name: str, points: list[int], tmp_path: Path
 ) -> None:
     binary = wrapper(tmp_path / "b", name, sidecar=name in ("G6", "G8"))
-    runtime = AxRuntime.open_with(binary, False, "sqlite", tmp_path)
+    runtime = AxRuntime.open_with([binary], tmp_path)
     assert runtime.program.generation == name
     real = _rehearsed(runtime, tmp_path / "real", *points)
     ours = EmbeddedRuntime(tmp_path, generation=GENERATIONS[name], snapshots=None)
@@ -288,7 +324,7 @@ def _of(folder: Path) -> list[bytes]:
 @pytest.mark.slow
 def test_an_upgrade_and_the_way_back(tmp_path: Path) -> None:
     binaries = [wrapper(tmp_path / name, name, sidecar=True) for name in ("G6", "G8")]
-    runtime = AxRuntime.open_with(binaries, False, "sqlite", tmp_path)
+    runtime = AxRuntime.open_with(binaries, tmp_path)
     assert runtime.program.generation == "G8"
     (found,) = _rehearsed(runtime, tmp_path / "s", 8)
     seen = found.rehearsed.seen
@@ -301,7 +337,7 @@ def test_an_upgrade_and_the_way_back(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not ScratchPostgres.available(), reason="no PostgreSQL")
 def test_on_postgres(tmp_path: Path) -> None:
-    runtime = AxRuntime.open_with(wrapper(tmp_path / "b", "G8"), False, "postgres", tmp_path)
+    runtime = AxRuntime.open_with([wrapper(tmp_path / "b", "G8")], tmp_path, store="postgres")
     for found in _rehearsed(runtime, tmp_path / "s", 3, 4):
         marks = [mark for _, mark, _ in _marks(found)]
         assert marks == ["input", "text", "end", "input", "thought", "tool_call"]
@@ -312,4 +348,4 @@ def test_on_postgres(tmp_path: Path) -> None:
 def test_two_binaries_of_one_generation_are_no_upgrade(tmp_path: Path) -> None:
     binary = wrapper(tmp_path / "b", "G8")
     with pytest.raises(UsageError, match="no upgrade"):
-        AxRuntime.open_with([binary, binary], False, "sqlite", tmp_path)
+        AxRuntime.open_with([binary, binary], tmp_path)

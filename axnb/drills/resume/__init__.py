@@ -12,8 +12,10 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 from axnb.drills.resume.answer import resume_result
 from axnb.drills.resume.judging import Judged, judged
@@ -24,6 +26,9 @@ from axnb.result import Result
 from axnb.runtimes import CANCELLED, Policy, Runtime, Task
 from axnb.started import Started
 
+if TYPE_CHECKING:
+    from axnb.runtimes.command import Ask
+
 __all__ = ["Judged", "ResumeOptions", "run", "run_with"]
 
 #: Rehearsals at a time: each has processes that mostly wait for each other.
@@ -31,16 +36,21 @@ _AT_ONCE = 4
 
 
 def run(
-    options: ResumeOptions | None = None, progress: Callable[[Judged], None] = lambda _: None
+    options: ResumeOptions | None = None,
+    progress: Callable[[Judged], None] = lambda _: None,
+    ask: Ask | None = None,
+    **asked: Any,
 ) -> Result:
     """Rehearse, and judge what was seen. `progress` hears of each point when it is done.
 
-    All happens in a scratch folder, which is removed unless `keep` names one; every process ends.
-    Raises AxnbError where nothing can be rehearsed at all.
+    `run(policies=["ax"], points=[3])` is short for `run(ResumeOptions(…))`. All is in a scratch
+    folder, which is removed unless `keep` names one; every process ends. Raises AxnbError where
+    nothing can be rehearsed at all. `ask` asks a person to do what a guided deployment has no
+    command for; without it, whoever sits at the terminal is asked.
     """
-    options = options or ResumeOptions()
+    options = options or ResumeOptions(**asked)
     with scratch_folder(options) as scratch:
-        runtime = open_runtime(options, scratch)
+        runtime = open_runtime(options, scratch, ask)
         try:
             return run_with(runtime, options, scratch, progress)
         finally:
@@ -59,11 +69,13 @@ def run_with(
     # A person can do one thing at a time, and so can a deployment.
     at_once = _AT_ONCE if options.runtime == "embedded" else 1
     stopped = threading.Event()
+    # What axnb itself copies goes with the rest, even if we are killed.
+    settings = replace(options.settings, scratch=scratch)
 
     def do(job: Job) -> Judged:
         if stopped.is_set():
             raise AxnbError("stopped.")
-        done = judged(rehearse(runtime, job, scratch, options.settings))
+        done = judged(rehearse(runtime, job, scratch, settings))
         progress(done)
         return done
 
@@ -120,16 +132,23 @@ def scratch_folder(options: ResumeOptions) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def open_runtime(options: ResumeOptions, scratch: Path) -> Runtime:
+def open_runtime(options: ResumeOptions, scratch: Path, ask: Ask | None = None) -> Runtime:
     """The runtime that is asked for."""
     if options.runtime == "ax":
         from axnb.runtimes.ax import AxRuntime
 
-        return AxRuntime.open_with(options.ax_bin, options.idempotent, options.store, scratch)
+        return AxRuntime.open_with(
+            options.ax_bin,
+            scratch,
+            idempotent=options.idempotent,
+            store=options.store,
+            alertmanager=options.alertmanager,
+            keep=options.keep is not None,
+        )
     if options.runtime == "command":
         from axnb.runtimes.command import CommandRuntime
 
-        return CommandRuntime(options.settings, scratch, confirmed=options.confirmed)
+        return CommandRuntime(options.settings, scratch, confirmed=options.confirmed, ask=ask)
     from axnb.runtimes.embedded.runtime import EmbeddedRuntime
 
     return EmbeddedRuntime(

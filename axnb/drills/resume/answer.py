@@ -14,7 +14,7 @@ from axnb.drills.resume.checks import CHECKS, Check
 from axnb.drills.resume.judging import Judged, overall
 from axnb.drills.resume.options import ResumeOptions
 from axnb.result import Result, Verdict
-from axnb.runtimes import CANCELLED, POLICIES, Program, Runtime
+from axnb.runtimes import CANCELLED, POLICIES, NotRunError, Program, Runtime
 from axnb.started import Started
 from axnb.text import count
 
@@ -27,7 +27,7 @@ def resume_result(
     options: ResumeOptions, runtime: Runtime, found: Sequence[Judged], started: Started
 ) -> Result:
     """Everything that was rehearsed, as a result."""
-    program = runtime.program
+    program = _program(options, runtime)
     points = [list(group) for _, group in groupby(found, key=lambda j: (j.policy, j.point))]
     matrix = [group for group in points if group[0].point != CANCELLED]
     steps = [step for group in matrix for step in _steps(group)]
@@ -56,6 +56,13 @@ def resume_result(
         },
         run=started.block([], program.generation, _again(options)),
     )
+
+
+def _program(options: ResumeOptions, runtime: Runtime) -> Program:
+    try:
+        return runtime.program
+    except NotRunError:
+        return Program(options.runtime, options.target.name, "", "none")
 
 
 def _steps(group: Sequence[Judged]) -> Iterator[dict[str, Any]]:

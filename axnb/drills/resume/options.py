@@ -39,7 +39,8 @@ class ResumeOptions:
     snapshots: str | None = ""
     #: The address of an Alertmanager; empty: a small receiver of our own.
     alertmanager: str = ""
-    ax_bin: Path | None = None
+    #: For the runtime `ax`: its binary, or the older and the newer one; empty: `ax` of PATH.
+    ax_bin: Sequence[Path] = ()
     repeat: int = 1
     #: By which places and moments of an interruption are drawn from the second repetition on.
     seed: int = 0

@@ -73,14 +73,20 @@ def _through(runtime: Runtime, rehearsal: Rehearsal, job: Job, settings: Setting
     conversation_id = job.task.conversation_id
     before = read(interruption.log, conversation_id, interruption.generation, settings)
     taken_over = _taken_over(interruption, conversation_id, settings)
-    if runtime.program.kind == "command":
+    is_ours = runtime.program.kind != "command"
+    if not is_ours:
         # Others work there, too: what was read a moment ago may be somebody else's by now.
         again = read(interruption.log, conversation_id, interruption.generation, settings)
         _check_unchanged(before, again)
     resumed, following = rehearsal.resume()
     observation = rehearsal.observe()
     found = read(
-        observation.log, conversation_id, observation.generation, settings, observation.bucket or ""
+        observation.log,
+        conversation_id,
+        observation.generation,
+        settings,
+        observation.bucket or "",
+        is_ours=is_ours,
     )
     seen = Seen(
         point=job.point,

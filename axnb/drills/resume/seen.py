@@ -163,9 +163,13 @@ class Seen:
 
 
 def told_error(answer: Answer) -> str | None:
-    """The error that a client got, without what differs from run to run: ports."""
+    """The error that a client got, without what differs from run to run: ports, and how a library
+    words that a connection is gone."""
     if answer.error is None:
         return None
+    code, _, words = answer.error.partition(": ")
+    if code == "UNAVAILABLE" and "harness" not in words:
+        return f"{code}: the connection was lost"
     return cut_middle(safe(_PORT.sub(r"\1:…", answer.error)), 200)
 
 
@@ -184,10 +188,19 @@ class Read:
 
 
 def read(
-    locator: str, conversation_id: str, generation: str, settings: Settings, bucket: str = ""
+    locator: str,
+    conversation_id: str,
+    generation: str,
+    settings: Settings,
+    bucket: str = "",
+    *,
+    is_ours: bool = True,
 ) -> Read:
     """Read a log as `axnb load` does, and verify a bucket. Raises SourceError for what cannot be
-    read."""
+    read.
+
+    In a bucket that is not ours alone, what was torn before is not counted against a drill.
+    """
     case = Case(None, settings)
     try:
         # No findings are asked for: the checks of the drill look at the rows themselves.
@@ -198,7 +211,11 @@ def read(
             return Read(log)
         load_snapshots(case, BucketLocator.parse(bucket, settings.environment), verify=True)
         with case.reading() as session:
-            torn = [f"{row['snapshot']}: {row['why']}" for row in ask(session, "unsound_snapshots")]
+            torn = [
+                f"{row['snapshot']}: {row['why']}"
+                for row in ask(session, "unsound_snapshots")
+                if row["actor"] == conversation_id or (row["actor"] is None and is_ours)
+            ]
     finally:
         case.close()
     return Read(log, tuple(torn))

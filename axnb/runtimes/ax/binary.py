@@ -23,6 +23,8 @@ class Binary:
     generation: Generation
     #: An embedded program that is started in place of a binary says so.
     kind: Kind
+    #: Does it start its harness itself, and serve only then? Others find ours where they dial.
+    starts_harness: bool = False
 
     @property
     def sha256(self) -> str:
@@ -31,18 +33,17 @@ class Binary:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def find(given: Path | Sequence[Path] | None) -> tuple[Path, ...]:
+def find(given: Sequence[Path]) -> tuple[Path, ...]:
     """The binaries that are given, the older first; else the `ax` of PATH; else none.
 
     Raises UsageError for one that is no program, and for more than two.
     """
-    if given is None:
+    if not given:
         found = shutil.which("ax")
         return (Path(found).resolve(),) if found else ()
-    paths = (given,) if isinstance(given, Path) else tuple(given)
-    if len(paths) > 2:
+    if len(given) > 2:
         raise UsageError("--ax-bin is given twice at most: the older binary, then the newer one.")
-    for path in paths:
+    for path in given:
         if not path.is_file() or not os.access(path, os.X_OK):
             raise UsageError(f"--ax-bin {safe(str(path))} is no program.")
-    return tuple(path.resolve() for path in paths)
+    return tuple(path.resolve() for path in given)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
+from contextlib import suppress
 from pathlib import Path
 
+from axnb.errors import AxnbError
 from axnb.runtimes import failpoints
 from axnb.runtimes.ax.binary import Binary
-from axnb.runtimes.ax.sidecar import source_root, write_sidecar
+from axnb.runtimes.ax.sidecar import pid_file, source_root, write_sidecar
 from axnb.runtimes.embedded.node import Node, NodeSetup
 from axnb.runtimes.holding import Holds
-from axnb.runtimes.processes import Process, wait_until_answers
+from axnb.runtimes.processes import Process, answers, wait_until_answers
 from axnb.runtimes.programs import command
 
 #: What a server finds on its PATH after our own folder.
@@ -28,6 +31,35 @@ class AxNode(Node):
         """Put another binary in the place of a server that does not run."""
         self._binary = binary
         self.generation = binary.generation
+
+    def start(self, *, restore: bool = False) -> None:
+        """Start what does not run. Raises AxnbError if the server does not start its harness."""
+        if not self._binary.starts_harness:
+            super().start(restore=restore)
+            return
+        self._revive()
+        if self._server is None or not self._server.is_running:
+            # A server that was killed leaves its harness on the port, and none of these bears that.
+            self._end_sidecar()
+            self._server = self._start_server()
+        if not answers(self.actor_port):
+            raise AxnbError(f"{self._binary.path.name} serves, and its harness does not answer.")
+
+    def crash(self) -> None:
+        """SIGKILL the server and the actor, whoever started that."""
+        super().crash()
+        self._end_sidecar()
+
+    def stop(self) -> None:
+        """Stop in order; a server may have ended its harness itself."""
+        super().stop()
+        self._end_sidecar()
+
+    def _end_sidecar(self) -> None:
+        file = pid_file(self._tools)
+        with suppress(FileNotFoundError, ProcessLookupError):
+            os.kill(int(file.read_text(encoding="utf-8")), signal.SIGKILL)
+        file.unlink(missing_ok=True)
 
     def is_understood(self) -> bool:
         """Does the server know the method by which a client of this generation sends requests?
@@ -48,15 +80,14 @@ class AxNode(Node):
     def _start_server(self) -> Process:
         self._say_generation()
         self._write_config()
-        tools = self._folder / "bin"
-        write_sidecar(tools, self._actor_command(), self._actor_environment(), self._group.pgid)
+        write_sidecar(self._tools, self._actor_command(), self._actor_environment())
         home = self._folder / "home"
         home.mkdir(exist_ok=True)
         server = self._group.start(
             [self._binary.path, "serve", "--config", self._config],
             log=self._folder / "serve.log",
             env={
-                "PATH": f"{tools}:{_SYSTEM_PATH}",
+                "PATH": f"{self._tools}:{_SYSTEM_PATH}",
                 "HOME": str(home),
                 "TMPDIR": str(home),
                 "AX_DURABLE_DIR": str(home),
@@ -77,6 +108,11 @@ class AxNode(Node):
         aside = self._generation_file.with_suffix(".new")
         aside.write_text(self.generation.name, encoding="utf-8")
         aside.replace(self._generation_file)
+
+    @property
+    def _tools(self) -> Path:
+        """The folder that comes first on the server's PATH."""
+        return self._folder / "bin"
 
     @property
     def _generation_file(self) -> Path:

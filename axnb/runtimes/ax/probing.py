@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from axnb.ax.versions import GENERATIONS, Generation
@@ -35,20 +36,32 @@ KIND_METHOD = "/axnb.Program/Kind"
 
 
 def probe(path: Path, world: World, folder: Path) -> Binary:
-    """Start a binary, run one turn, and end it. Raises AxnbError if it is none of G5 to G8."""
+    """Start a binary, run one turn, and end it. Raises AxnbError if it is none of G5 to G8.
+
+    Where a server does not bear that its harness runs already, it starts it itself.
+    """
+    try:
+        return _probe(path, world, folder / "1", starts_harness=False)
+    except AxnbError as err:
+        try:
+            return _probe(path, world, folder / "2", starts_harness=True)
+        except AxnbError:
+            raise err from None
+
+
+def _probe(path: Path, world: World, folder: Path, *, starts_harness: bool) -> Binary:
     folder.mkdir(parents=True)
     log = folder / "log.sqlite"
     holds = Holds()
-    first = Binary(path, GENERATIONS["G8"], "ax")
+    first = Binary(path, GENERATIONS["G8"], "ax", starts_harness)
     node = AxNode(NodeSetup(world, folder, str(log), None, "ax", _TASK), holds, first)
     try:
         node.start()
         kind = _kind(node.port)
         for name in _BY_COLUMN.get(_column(log), ()):
-            node.use(Binary(path, GENERATIONS[name], kind))
+            node.use(replace(first, generation=GENERATIONS[name], kind=kind))
             if node.is_understood():
-                found = _by_row(node, log, name)
-                return Binary(path, found, kind)
+                return replace(first, generation=_by_row(node, log, name), kind=kind)
     finally:
         holds.close()
         node.crash()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from axnb.errors import UsageError
 from axnb.runtimes import NotRunError, Policy, Program, Rehearsal, Task
@@ -33,6 +33,7 @@ class AxRuntime:
         idempotent: bool = False,
         store: Literal["sqlite", "postgres"] = "sqlite",
         alertmanager: str = "",
+        keep: bool = False,
     ) -> None:
         """`binaries` are one, or the older and the newer one of point 8; each is started once.
 
@@ -43,7 +44,9 @@ class AxRuntime:
         if not binaries:
             return
         with ExitStack() as stack:
-            self._world = World(scratch, idempotent=idempotent, alertmanager=alertmanager)
+            self._world = World(
+                scratch, idempotent=idempotent, alertmanager=alertmanager, keep=keep
+            )
             stack.callback(self._world.close)
             self._binaries = tuple(
                 probe(path, self._world, scratch / f"binary-{n}")
@@ -58,17 +61,9 @@ class AxRuntime:
             self._stack = stack.pop_all()
 
     @classmethod
-    def open_with(
-        cls,
-        ax_bin: Path | Sequence[Path] | None,
-        idempotent: bool,
-        store: Literal["sqlite", "postgres"],
-        scratch: Path,
-        alertmanager: str = "",
-    ) -> AxRuntime:
+    def open_with(cls, ax_bin: Sequence[Path], scratch: Path, **options: Any) -> AxRuntime:
         """With the binaries that are given, or the `ax` of PATH."""
-        found = find(ax_bin)
-        return cls(found, scratch, idempotent=idempotent, store=store, alertmanager=alertmanager)
+        return cls(find(ax_bin), scratch, **options)
 
     @property
     def program(self) -> Program:

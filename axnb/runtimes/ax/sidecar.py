@@ -5,8 +5,8 @@ Since v0.2.0 AX starts its built-in harness itself: `python3 -m pip …`, and th
 
     python -m axnb.runtimes.ax.sidecar SPEC SERVER --host H --port P …
 
-SERVER is the process that started it: beside a harness that runs already, it ends with either, in
-whatever group or session it is.
+SERVER is the process that started it: beside a harness that runs already, it ends with either. It
+stays in the group that AX gave it, by which AX may end it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import stat
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import axnb
@@ -45,23 +44,28 @@ def source_root() -> str:
     return str(Path(axnb.__file__).resolve().parents[1])
 
 
-def write_sidecar(
-    folder: Path, actor: Sequence[str], environment: Mapping[str, str], pgid: int
-) -> None:
+def write_sidecar(folder: Path, actor: Sequence[str], environment: Mapping[str, str]) -> None:
     """Write `python3` and `python` into a folder of their own.
 
-    `actor` is the harness's command without its port, `pgid` the process group that it belongs to.
+    `actor` is the harness's command without its port. Who becomes the harness is in whatever group
+    or session AX gave it: its number is in `sidecar.pid`, and it ends with us.
     """
     folder.mkdir(exist_ok=True)
     spec = folder / "sidecar.json"
-    told = {"actor": list(actor), "environment": dict(environment), "pgid": pgid}
+    words = [*actor, "--end-with", str(os.getpid())]
+    told = {"actor": words, "environment": dict(environment), "pid": str(pid_file(folder))}
     spec.write_text(json.dumps(told), encoding="utf-8")
-    words = {"root": source_root(), "python": sys.executable, "spec": str(spec)}
-    script = _SCRIPT.format(**{name: shlex.quote(word) for name, word in words.items()})
+    names = {"root": source_root(), "python": sys.executable, "spec": str(spec)}
+    script = _SCRIPT.format(**{name: shlex.quote(word) for name, word in names.items()})
     for name in ("python3", "python"):
         path = folder / name
         path.write_text(script, encoding="utf-8")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def pid_file(folder: Path) -> Path:
+    """Where the number is of a sidecar that became the harness."""
+    return folder / "sidecar.pid"
 
 
 def main(arguments: list[str]) -> int:
@@ -71,10 +75,8 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, required=True)
     port = parser.parse_known_args(arguments[2:])[0].port
-    with suppress(OSError):
-        # Whatever group the server gave us: who ends the rehearsal's group ends us, too.
-        os.setpgid(0, spec["pgid"])
     if not answers(port):
+        Path(spec["pid"]).write_text(str(os.getpid()), encoding="utf-8")
         command = [*spec["actor"], "--port", str(port)]
         os.execve(command[0], command, spec["environment"])  # noqa: S606 - our own program
     while os.getppid() == server and answers(port):

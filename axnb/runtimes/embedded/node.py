@@ -65,12 +65,15 @@ class Node:
 
     def start(self, *, restore: bool = False) -> None:
         """Start what does not run, the actor first; `restore` it from its newest snapshot."""
-        if not self._group.is_alive:
-            self._group = self._setup.world.reaper.group()
+        self._revive()
         if self._actor is None or not self._actor.is_running:
             self._actor = self._start_actor(restore)
         if self._server is None or not self._server.is_running:
             self._server = self._start_server()
+
+    def _revive(self) -> None:
+        if not self._group.is_alive:
+            self._group = self._setup.world.reaper.group()
 
     def crash(self) -> None:
         """SIGKILL the server and the actor, at once."""
@@ -90,10 +93,10 @@ class Node:
     def stop(self) -> None:
         """Stop in order: SIGTERM to the server, and wait for it; then the actor."""
         assert self._server is not None
-        assert self._actor is not None
         self._server.send(signal.SIGTERM)
         self._server.wait(30.0)
-        self._actor.kill()
+        if self._actor is not None:
+            self._actor.kill()
 
     def _start_actor(self, restore: bool) -> Process:
         words = ["--port", str(self.actor_port), "--home", str(self._home)]
