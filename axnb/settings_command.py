@@ -6,6 +6,7 @@ generation = "G8"                  # of the deployment, or its release
 snapshots = "s3://bucket/prefix"   # where its snapshots are; left out: nowhere
 conversation = "d-{point}-{run}"   # a conversation's id, if it has to look like something
 guided = false                     # is a person asked to do what has no command?
+unattended = false                 # may all of it run unconfirmed, as under a scheduler?
 start = ["send", "{conversation}", "{text}"]   # sends {text}; its stdout is the answer's text
 resume = ["send", "{conversation}"]            # sends an empty request, once all is up again
 response = ["show", "{conversation}"]          # what the user sees now; instead of resume's stdout
@@ -46,6 +47,8 @@ VERBS = ("start", "resume", "response", "alert", "effects", "reverse")
 #: Verbs that a person can do instead, in guided mode.
 _BY_HAND = ("start", "resume", "reverse")
 
+_SWITCHES = ("guided", "unattended")
+
 #: The key of the cancellation under `interrupt`; points have their number.
 CANCEL = "cancel"
 _INTERRUPTS = (*"12345678", CANCEL)
@@ -72,6 +75,7 @@ class CommandSettings:
     #: With placeholders; None for ids that are new in every run.
     conversation: str | None = None
     guided: bool = False
+    unattended: bool = False
     #: Verb -> its arguments, with placeholders.
     verbs: Mapping[str, Command] = field(default_factory=dict, repr=False)
     #: Point, or CANCEL -> its arguments.
@@ -99,14 +103,15 @@ def read_command(drill: Any, file: Path) -> CommandSettings | None:
     if not isinstance(table, dict):
         raise UsageError(f"drill.command {where} is not a table.")
     texts = {"log", "generation", "snapshots", "conversation"}
-    _known(table, "drill.command", texts | {"guided", "interrupt", "seconds", *VERBS}, where)
+    _known(table, "drill.command", texts | {*_SWITCHES, "interrupt", "seconds", *VERBS}, where)
     for key in sorted(texts & table.keys()):
         if not isinstance(table[key], str) or not table[key].strip():
             raise UsageError(f"drill.command.{key} {where} is not a text.")
-    guided = table.get("guided", False)
-    if not isinstance(guided, bool):
-        raise UsageError(f"drill.command.guided {where} is neither true nor false.")
-    needed = ["log", "generation", "effects", *(() if guided else _BY_HAND)]
+    switches = {name: table.get(name, False) for name in _SWITCHES}
+    for name, value in switches.items():
+        if not isinstance(value, bool):
+            raise UsageError(f"drill.command.{name} {where} is neither true nor false.")
+    needed = ["log", "generation", "effects", *(() if switches["guided"] else _BY_HAND)]
     for key in needed:
         if key not in table:
             raise UsageError(f"drill.command.{key} {where} is missing.")
@@ -114,7 +119,7 @@ def read_command(drill: Any, file: Path) -> CommandSettings | None:
         _check_names(table["conversation"], "conversation", _NAMES_OF_CONVERSATION, where)
     return CommandSettings(
         **{key: table[key] for key in texts & table.keys()},
-        guided=guided,
+        **switches,
         verbs={
             verb: _command(table[verb], verb, _NAMES_OF_START if verb == "start" else _NAMES, where)
             for verb in VERBS

@@ -33,7 +33,7 @@ WRONG = {
     "a generation that no drill writes": (["--generation", "v0.1.0"], "v0.1.0"),
     "a generation that never was": (["--generation", "G9"], "'G9' is not known"),
     "a bucket and none": (["--snapshots", "s3://b/p", "--no-snapshots"], "s3://b/p"),
-    "commands without a confirmation": (["--runtime", "command"], "--yes"),
+    "a deployment that nobody describes": (["--runtime", "command"], "[drill.command]"),
     "settings that are not there": (["--settings", "no.toml"], "no.toml cannot be read"),
     "a cursor that moves": (["--policy", "\x1b[31mred"], "policy"),
     "a policy twice": (["--policy", "ax", "--policy", "ax"], "twice"),
@@ -103,3 +103,29 @@ def test_the_help_names_every_option_and_needs_nothing(axnb: Cli) -> None:
     for option in ("policy", "points", "repeat", "seed", "keep", "out", "json", "yes", "ax-bin"):
         assert re.search(rf"--{option}\b", told)
     assert "drill" in axnb("--help").stdout
+
+
+_DEPLOYMENT = """
+[drill.command]
+log = "log.sqlite"
+generation = "G8"
+start = ["touch", "started"]
+resume = ["touch", "started"]
+effects = ["touch", "started"]
+reverse = ["touch", "started"]
+interrupt = { 3 = ["touch", "started"] }
+"""
+
+
+def test_nothing_of_a_deployment_runs_unconfirmed(
+    axnb: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("axnb.toml").write_text(_DEPLOYMENT, encoding="utf-8")
+    result = axnb("drill", "resume", "--runtime", "command", "--points", "3")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "it would run start, resume, effects, reverse, interrupt (3)." in result.stderr
+    assert not Path("started").exists()
+    Path("axnb.toml").write_text(f"{_DEPLOYMENT}unattended = true\n", encoding="utf-8")
+    assert axnb("drill", "resume", "--runtime", "command", "--points", "3").exit_code != 2
+    assert Path("started").exists()

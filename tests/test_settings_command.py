@@ -89,6 +89,7 @@ def test_all_of_it(tmp_path: Path) -> None:
         ("conversation = 1", "drill.command.conversation"),
         ('begin = ["a"]', "begin"),
         ("guided = 1", "drill.command.guided"),
+        ('unattended = "yes"', "drill.command.unattended"),
         ('interrupt = ["a"]', "drill.command.interrupt"),
         ('interrupt = {9 = ["a"]}', "drill.command.interrupt"),
         ('interrupt = {3 = "kill it"}', "drill.command.interrupt.3"),

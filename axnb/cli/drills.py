@@ -10,6 +10,7 @@ import click
 from axnb.cli.group import is_coloured, say
 from axnb.cli.options import settings_option
 from axnb.errors import UsageError
+from axnb.settings import Settings
 
 
 @click.group(cls=click.Group)
@@ -101,12 +102,12 @@ def resume(
     from axnb.report.drill_text import point_line, render_drill
     from axnb.report.folder import write_folder
     from axnb.result import EXIT_CODES, to_json
-    from axnb.settings import Settings
 
     if no_snapshots and snapshots is not None:
         raise UsageError(f"--no-snapshots and --snapshots {snapshots!r:.80} exclude each other.")
     if points is not None and not points.strip():
         raise UsageError("--points names no point: write 1,3 or 1-4.")
+    read = Settings.read(settings)
     asked = ResumeOptions(
         runtime=runtime,  # type: ignore[arg-type]
         policies=policies or ("ax",),  # type: ignore[arg-type]
@@ -119,9 +120,9 @@ def resume(
         ax_bin=ax_bin,
         repeat=repeat,
         seed=seed,
-        settings=Settings.read(settings),
+        settings=read,
         keep=keep,
-        confirmed=_is_confirmed(runtime, yes),
+        confirmed=_is_confirmed(runtime, yes, read),
     )
     result = run(asked, progress=lambda judged: say(point_line(judged)))
     if keep is not None:
@@ -132,12 +133,12 @@ def resume(
     return EXIT_CODES[result.verdict]
 
 
-def _is_confirmed(runtime: str, yes: bool) -> bool:
-    """Commands of an operator interrupt what is real: nothing of it runs unasked."""
-    if runtime != "command" or yes:
+def _is_confirmed(runtime: str, yes: bool, settings: Settings) -> bool:
+    """Commands of an operator interrupt what is real: a person at the terminal is asked. Without
+    one, what is not confirmed is refused with what would run."""
+    is_asked = runtime == "command" and settings.command and not settings.command.unattended
+    if yes or not is_asked or not sys.stdin.isatty():
         return yes
-    if not sys.stdin.isatty():
-        raise UsageError("--runtime command interrupts a deployment of yours: confirm with --yes.")
     click.confirm("Interrupt your deployment by the commands of axnb.toml?", abort=True, err=True)
     return True
 

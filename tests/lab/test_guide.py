@@ -14,7 +14,7 @@ from axnb.runtimes import NotRunError
 from tests.lab.desks import told
 
 
-class _Person:
+class Person:
     """Whoever looks at the guide: waits until something is asked, then presses."""
 
     def __init__(self, guide: Guide) -> None:
@@ -37,7 +37,7 @@ class _Person:
 
 def test_steps_are_done_one_after_the_other() -> None:
     guide = Guide()
-    person = _Person(guide)
+    person = Person(guide)
     guide.begin(lambda ask: [ask("first <b>"), ask("second", wants_text=True)])
     assert person.is_asked() == "first <b>"
     with pytest.raises(AxnbError, match="not over"):
@@ -55,7 +55,7 @@ def test_steps_are_done_one_after_the_other() -> None:
 
 def test_after_a_stop_nothing_is_asked_again() -> None:
     guide = Guide()
-    person = _Person(guide)
+    person = Person(guide)
     stopped: list[str] = []
 
     def work(ask: Any) -> int:
@@ -82,7 +82,7 @@ def test_what_goes_wrong_is_told_and_raised() -> None:
     guide.begin(work)
     with pytest.raises(AxnbError, match="no deployment"):
         guide.wait()
-    assert "there is no deployment." in told(_Person(guide).said)
+    assert "there is no deployment." in told(Person(guide).said)
     with pytest.raises(AxnbError, match="another"):
         guide.begin(work)
 

@@ -24,9 +24,9 @@ from axnb.settings_command import CANCEL, CommandSettings, fill
 class CommandRuntime:
     """Rehearsals on the deployment that `[drill.command]` describes.
 
-    Nothing runs unless a person `confirmed` it: then UsageError names what would. `ask` asks a
-    person in guided mode; without it, whoever sits at the terminal is asked. `scratch` goes at the
-    end, even if we are killed, unless it is to be kept.
+    Nothing runs unless a person `confirmed` it, or `unattended` says that nobody has to: else
+    UsageError names what would. `ask` asks a person in guided mode; without it, whoever sits at the
+    terminal is asked. `scratch` goes at the end, even if we are killed, unless it is to be kept.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class CommandRuntime:
         if found is None:
             raise UsageError("axnb.toml has no table [drill.command], which names the deployment.")
         self._generation = resolve(found.generation)
-        if not confirmed:
+        if not (confirmed or found.unattended):
             raise UsageError(
                 f"this drill interrupts your own deployment: it would run {_named(found)}. "
-                "Say --yes if it may."
+                "Say --yes if it may, or unattended = true in [drill.command]."
             )
         self._settings = settings
         self._command = found
