@@ -22,9 +22,8 @@ from axnb.ax.versions import Generation, resolve
 from axnb.errors import AxnbError
 from axnb.runtimes import alerts
 from axnb.runtimes.processes import answers
+from axnb.runtimes.run_alerts import NAME, RUN
 from axnb.runtimes.watched_log import Look, WatchedLog
-
-NAME = "AxTurnInterrupted"
 
 #: Alertmanager takes an alert for resolved that was not posted for 5 minutes.
 _AGAIN_SECONDS = 60.0
@@ -45,6 +44,8 @@ class Watch:
     """What is known from look to look; `due` says what is to be posted."""
 
     stall: float
+    #: Whose alerts these are: a label; empty for none.
+    run: str = ""
     _raised: dict[str, _Raised] = field(default_factory=dict)
     _rows: dict[str, tuple[int, float]] = field(default_factory=dict)
 
@@ -76,11 +77,11 @@ class Watch:
             return []
         starts_at = alerts.now() if before is None else before.starts_at
         self._raised[conversation_id] = _Raised(summary, starts_at, clock)
-        return [_alert(conversation_id, summary, starts_at)]
+        return [self._alert(conversation_id, summary, starts_at)]
 
     def _resolved(self, conversation_id: str) -> dict[str, Any]:
         raised = self._raised.pop(conversation_id)
-        return _alert(conversation_id, raised.summary, raised.starts_at, alerts.now())
+        return self._alert(conversation_id, raised.summary, raised.starts_at, alerts.now())
 
     def not_posted(self, posted: Iterable[Mapping[str, Any]]) -> None:
         """Take note that alerts did not arrive: those that fire are due again, and so are those
@@ -90,28 +91,23 @@ class Watch:
             summary = one["annotations"]["summary"] if "endsAt" in one else ""
             self._raised[conversation_id] = _Raised(summary, one["startsAt"], float("-inf"))
 
-
-def _alert(
-    conversation_id: str, summary: str, starts_at: str, ends_at: str | None = None
-) -> dict[str, Any]:
-    labels = {
-        "alertname": NAME,
-        "conversation_id": conversation_id,
-        "severity": "critical",
-    }
-    return alerts.alert(labels, {"summary": summary}, starts_at=starts_at, ends_at=ends_at)
+    def _alert(
+        self, conversation_id: str, summary: str, starts_at: str, ends_at: str | None = None
+    ) -> dict[str, Any]:
+        labels = {"alertname": NAME, "conversation_id": conversation_id, "severity": "critical"}
+        labels |= {RUN: self.run} if self.run else {}
+        return alerts.alert(labels, {"summary": summary}, starts_at=starts_at, ends_at=ends_at)
 
 
 def watch(
     log: WatchedLog,
     url: str,
     ports: Mapping[str, int],
-    stall: float,
+    kept: Watch,
     every: float,
     stopped: threading.Event,
 ) -> None:
     """Look and post until `stopped`. What cannot be read or posted now is tried again."""
-    kept = Watch(stall)
     while not stopped.wait(every):
         is_down = {name: not answers(port) for name, port in ports.items()}
         look = log.look(is_alone=is_down.get("server", False))
@@ -135,6 +131,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--actor-port", type=int)
     parser.add_argument("--stall", type=float, default=1.0, help="seconds without a row")
     parser.add_argument("--every", type=float, default=0.1, help="seconds between two looks")
+    parser.add_argument("--run", default="", help="the label of this name; none without it")
     given = parser.parse_args(list(arguments))
     ports = {"server": given.server_port, "actor": given.actor_port}
     stopped = threading.Event()
@@ -147,7 +144,7 @@ def main(arguments: Sequence[str]) -> int:
         return err.exit_code
     told = {name: port for name, port in ports.items() if port is not None}
     log = WatchedLog(given.log, generation)
-    watch(log, given.alertmanager, told, given.stall, given.every, stopped)
+    watch(log, given.alertmanager, told, Watch(given.stall, given.run), given.every, stopped)
     return 0
 
 

@@ -22,7 +22,8 @@ from axnb.runtimes.failpoints import PLACES
 from axnb.runtimes.holding import Holds
 from axnb.runtimes.processes import Process, free_port, wait_until_answers
 from axnb.runtimes.programs import command
-from axnb.runtimes.rehearsing import ALERT_SECONDS, World
+from axnb.runtimes.rehearsing import World
+from axnb.runtimes.run_alerts import ALERT_SECONDS
 
 #: The harness of a rehearsal: the built-in one, which refuses an empty start.
 HARNESS = "antigravity"

@@ -214,6 +214,7 @@ class EmbeddedRehearsal:
     def interrupt(self) -> Interruption:
         """Send the task, and interrupt it."""
         places = self._places()
+        self._setup.world.alerts.begin(self._task.conversation_id)
         held, asked = self._hold(places[0])
         # What the actor has emitted by now is to be logged: the log is the same in every run.
         if held.name != "actor.started":
@@ -252,6 +253,7 @@ class EmbeddedRehearsal:
 
     def resume(self) -> tuple[Answer, Answer]:
         """Start what was stopped; at point 8 upgrade before the resume, and roll back after it."""
+        self._setup.world.alerts.note(self._task.conversation_id)
         self._holds.arm_any([])
         if self._point == 8:
             self._take_over(self._old, self._new)
@@ -303,6 +305,7 @@ class EmbeddedRehearsal:
         self._node.crash()
         if self._watchdog is not None:
             self._watchdog.kill()
+        self._setup.world.alerts.resolve(self._task.conversation_id)
         if self._setup.bucket is not None and self._setup.removes_bucket:
             remove(self._setup.bucket, self._task.conversation_id)
 
