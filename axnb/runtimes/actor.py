@@ -4,6 +4,7 @@
     /grpc.health.v1.Health/Check   SERVING
     /axnb.Actor/Suspend            {"conversation_id"} -> the snapshot: {"key", "digest", "state"}
     /axnb.Actor/State              {"conversation_id"} -> {"state", "restored", "busy"}
+    /axnb.Program/Pid              its number
 
 A stream that is cancelled does not stop a turn: it goes on to its end, for nobody. A second start
 of a conversation waits for it. A suspension does not wait: it takes the disk as it is in the middle
@@ -35,6 +36,7 @@ from axnb.runtimes.actor_state import Memory
 from axnb.runtimes.actor_turn import Equipment, Journal, Start, Turn, told
 from axnb.runtimes.failpoints import reach
 from axnb.runtimes.outbox import Outbox
+from axnb.runtimes.owning import PID_METHOD
 from axnb.runtimes.tools import ToolClient
 
 if TYPE_CHECKING:
@@ -182,6 +184,7 @@ class _Handlers:
             )
         answers: Mapping[str, Callable[[bytes], bytes]] = {
             _HEALTH: lambda _: _SERVING,
+            PID_METHOD: lambda _: b"%d" % os.getpid(),
             "/axnb.Actor/Suspend": lambda asked: _json(
                 asdict(self._actor.suspend(_conversation(asked)))
             ),

@@ -23,7 +23,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,11 +83,23 @@ class Account:
 
 
 class Process:
-    """A child. It is ended with its group, or by `kill`."""
+    """A child. It is ended with its group, or by `kill`.
 
-    def __init__(self, popen: subprocess.Popen[bytes], log: Path) -> None:
+    Messages call it by its role: its number is another one in every run.
+    """
+
+    def __init__(
+        self,
+        popen: subprocess.Popen[bytes],
+        log: Path,
+        role: str = "program",
+        *,
+        is_log_kept: bool = False,
+    ) -> None:
         self._popen = popen
         self.log = log
+        self.role = role
+        self._is_log_kept = is_log_kept
 
     @property
     def pid(self) -> int:
@@ -118,7 +130,15 @@ class Process:
         try:
             return self._popen.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise AxnbError(f"process {self.pid} has not ended in {seconds:g} s.") from None
+            raise AxnbError(f"the {self.role} has not ended in {seconds:g} s.") from None
+
+    @property
+    def ending(self) -> str:
+        """How it has ended, for a message: nothing of what it printed, which may be a prompt."""
+        code = self.returncode or 0
+        told = f"exit code {code}" if code >= 0 else f"signal {-code}"
+        kept = f"; its log is {self.log.parent.name}/{self.log.name}" if self._is_log_kept else ""
+        return f"({told}){safe(kept)}"
 
     def last_line(self) -> str:
         """The last line of its log that is not empty, safe to show, or an empty text."""
@@ -154,6 +174,7 @@ class Group:
         command: Sequence[str | Path],
         *,
         log: Path,
+        role: str = "program",
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> Process:
@@ -163,8 +184,9 @@ class Group:
         """
         with self._lock:
             if not self.is_alive:
-                raise AxnbError(f"process group {self.pgid} was ended; nothing starts in it.")
-            process = _spawn(command, log, env, cwd, process_group=self.pgid)
+                raise AxnbError(f"the {role} cannot be started: its process group was ended.")
+            popen = _spawn(command, log, env, cwd, process_group=self.pgid)
+            process = Process(popen, log, role, is_log_kept=self._reaper.keeps_files)
             self._members.append(process)
             return process
 
@@ -245,7 +267,7 @@ class Reaper:
         """
         log.unlink(missing_ok=True)
         who = account or Account()
-        return _spawn(
+        popen = _spawn(
             ["/bin/sh", "-c", _ALONE, end_by, *command],
             log,
             env,
@@ -256,6 +278,12 @@ class Reaper:
             group=who.group,
             extra_groups=None if who.extra_groups is None else list(who.extra_groups),
         )
+        return Process(popen, log)
+
+    @property
+    def keeps_files(self) -> bool:
+        """Does no folder go with it?"""
+        return self._folder is None
 
     def forget(self, target: int) -> None:
         """Take note that a process (or a group, by its negative number) has ended."""
@@ -290,11 +318,11 @@ def _spawn(
     env: Mapping[str, str] | None,
     cwd: Path | None,
     **options: Any,
-) -> Process:
+) -> subprocess.Popen[bytes]:
     try:
         with log.open("ab") as out:
             options.setdefault("stdout", out)
-            popen = subprocess.Popen(  # noqa: S603 - an argument list, never a shell's line
+            return subprocess.Popen(  # noqa: S603 - an argument list, never a shell's line
                 [str(word) for word in command],
                 stdin=subprocess.DEVNULL,
                 stderr=out,
@@ -306,7 +334,6 @@ def _spawn(
         raise AxnbError(
             f"{safe(str(command[0]))} cannot be started: {err.strerror or 'unknown error'}."
         ) from err
-    return Process(popen, log)
 
 
 #: Below the ports that systems give to connections (32768 or 49152 and up): none of them can take
@@ -346,16 +373,26 @@ def answers(port: int) -> bool:
         return False
 
 
-def wait_until_answers(port: int, process: Process, seconds: float = START_SECONDS) -> None:
-    """Wait until a program listens on its port.
+def wait_until_answers(
+    port: int,
+    process: Process,
+    is_its: Callable[[int, Process], bool] = lambda *_: True,
+    seconds: float = START_SECONDS,
+) -> None:
+    """Wait until a program listens on its port, and `is_its`: it is this program that does.
 
-    Raises AxnbError if it ends before, with the last line of its log, or does not in time.
+    Raises AxnbError if it ends before, does not answer in time, or the port is somebody else's.
     """
     deadline = time.monotonic() + seconds
-    while not answers(port):
+    while True:
+        # Whoever listens, this program listens only as long as it runs.
+        if answers(port) and is_its(port, process) and process.is_running:
+            return
+        is_over = time.monotonic() > deadline
+        if (is_over or not process.is_running) and answers(port):
+            raise AxnbError(f"port {port} is somebody else's: the {process.role} cannot use it.")
         if not process.is_running:
-            last = process.last_line() or f"return code {process.returncode}"
-            raise AxnbError(f"process {process.pid} ended before it answered: {last}")
-        if time.monotonic() > deadline:
-            raise AxnbError(f"process {process.pid} does not answer on port {port}.")
+            raise AxnbError(f"the {process.role} ended before it answered {process.ending}.")
+        if is_over:
+            raise AxnbError(f"the {process.role} does not answer on its port.")
         time.sleep(_POLL_SECONDS)

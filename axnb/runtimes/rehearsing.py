@@ -6,12 +6,15 @@ rehearsals of a run.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from axnb.errors import AxnbError
 from axnb.runtimes import Reversal, Task
+from axnb.runtimes.owning import ASK_SECONDS
 from axnb.runtimes.processes import Group, Reaper, free_port, wait_until_answers
 from axnb.runtimes.programs import command
 from axnb.runtimes.run_alerts import Alerts
@@ -36,17 +39,30 @@ class World:
             self.alerts = Alerts(alertmanager)
             stack.callback(self.alerts.close)
             self.reaper = stack.enter_context(Reaper(None if keep else scratch))
-            port = free_port()
-            words = ["--port", str(port), "--db", str(scratch / "tools.sqlite")]
             self._group = self.reaper.group()
-            service = self._group.start(
-                command("tools", *words, *(["--dedup"] if idempotent else [])),
-                log=scratch / "tools.log",
-            )
-            wait_until_answers(port, service)
-            self.tools_url = f"http://127.0.0.1:{port}"
+            self.tools_url = self._start_tools(scratch, idempotent)
             self.tools = ToolClient(self.tools_url)
             self._closing = stack.pop_all()
+
+    def _start_tools(self, scratch: Path, idempotent: bool) -> str:
+        """The address of the tool service."""
+        port, token = free_port(), secrets.token_hex(8)
+        words = ["--port", str(port), "--db", str(scratch / "tools.sqlite"), "--token", token]
+        words += ["--dedup"] if idempotent else []
+        service = self._group.start(
+            command("tools", *words), log=scratch / "tools.log", role="tool service"
+        )
+        url = f"http://127.0.0.1:{port}"
+        asked = ToolClient(url, seconds=ASK_SECONDS)
+
+        def is_its(*_: object) -> bool:
+            try:
+                return asked.token() == token
+            except AxnbError:
+                return False
+
+        wait_until_answers(port, service, is_its)
+        return url
 
     def close(self) -> None:
         """End every process of the run."""
@@ -62,7 +78,7 @@ class World:
         words += ["--server-port", str(server), "--actor-port", str(actor)]
         words += ["--stall", str(_STALL_SECONDS), "--run", self.alerts.run]
         group = self.reaper.group()
-        group.start(command("watchdog", *words), log=folder / "watchdog.log")
+        group.start(command("watchdog", *words), log=folder / "watchdog.log", role="watchdog")
         return group
 
     def effects(self, task: Task) -> tuple[dict[str, Any], ...]:

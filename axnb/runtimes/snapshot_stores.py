@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,6 +16,16 @@ from axnb.text import safe
 
 if TYPE_CHECKING:
     from axnb.evidence.buckets.locators import BucketLocator
+
+
+#: What the name of a run's folder begins with; eight hexadecimal digits follow.
+RUN_FOLDER = "axnb-drill-"
+_IN_RUN_FOLDER = re.compile(rf"/{RUN_FOLDER}[0-9a-f]{{8}}(?=/|$)")
+
+
+def in_run_folder(url: str) -> bool:
+    """Does an URL lie in the folder of a run?"""
+    return bool(_IN_RUN_FOLDER.search(url))
 
 
 class Store(Protocol):
@@ -32,8 +44,8 @@ class Store(Protocol):
     def put(self, key: str, data: bytes) -> None:
         """Write an object that is not there yet."""
 
-    def delete(self, key: str) -> None:
-        """Delete an object that we wrote."""
+    def clear(self) -> None:
+        """Delete every object below the prefix, and the folder where that is one."""
 
 
 def open_store(url: str, environment: Mapping[str, str] = os.environ) -> Store:
@@ -74,7 +86,7 @@ class _Folder:
             return None
         except OSError as err:
             raise self._failed(key, "read", err) from err
-        return _checked(data, most, self._locator.of(key))
+        return _checked(data, most, _name(self._locator, key))
 
     def put(self, key: str, data: bytes) -> None:
         try:
@@ -82,14 +94,16 @@ class _Folder:
         except OSError as err:
             raise self._failed(key, "written", err) from err
 
-    def delete(self, key: str) -> None:
+    def clear(self) -> None:
         try:
-            (self._folder / key).unlink(missing_ok=True)
+            shutil.rmtree(self._folder)
+        except FileNotFoundError:
+            return
         except OSError as err:
-            raise self._failed(key, "deleted", err) from err
+            raise self._failed("", "deleted", err) from err
 
     def _failed(self, key: str, doing: str, err: OSError) -> SourceError:
-        name = self._locator.of(key)
+        name = _name(self._locator, key)
         return UnavailableError(f"{name} cannot be {doing}: {err.strerror or 'unknown error'}.")
 
 
@@ -116,15 +130,22 @@ class _S3:
             raise
         except Exception as err:  # boto's readers raise what urllib3 raises
             raise UnavailableError(
-                f"{self._locator.of(key)} cannot be read: it broke off."
+                f"{_name(self._locator, key)} cannot be read: it broke off."
             ) from err
-        return _checked(data, most, self._locator.of(key))
+        return _checked(data, most, _name(self._locator, key))
 
     def put(self, key: str, data: bytes) -> None:
         self._ask("put_object", key, "written", Key=key, Body=data, IfNoneMatch="*")
 
-    def delete(self, key: str) -> None:
-        self._ask("delete_object", key, "deleted", Key=key)
+    def clear(self) -> None:
+        # A prefix that has a slash at its end: that of a run, and of no other.
+        prefix = f"{self.prefix}/"
+        while found := self._ask("list_objects_v2", prefix, "listed", Prefix=prefix).get(
+            "Contents"
+        ):
+            for item in found:
+                key = item["Key"]
+                self._ask("delete_object", key, "deleted", Key=key)
 
     def _ask(self, operation: str, key: str, doing: str, **given: Any) -> Any:
         from botocore.exceptions import BotoCoreError, ClientError
@@ -134,7 +155,7 @@ class _S3:
         try:
             return getattr(self._client, operation)(Bucket=self._locator.bucket, **given)
         except (BotoCoreError, ClientError) as err:
-            raise translated(err, self._locator.of(key), doing) from err
+            raise translated(err, _name(self._locator, key), doing) from err
 
 
 def _client(locator: BucketLocator, environment: Mapping[str, str]) -> Any:
@@ -163,6 +184,11 @@ def _client(locator: BucketLocator, environment: Mapping[str, str]) -> Any:
     return session.create_client(
         "s3", endpoint_url=place.endpoint, config=config, verify=place.ca_bundle
     )
+
+
+def _name(locator: BucketLocator, key: str) -> str:
+    """What a message calls an object: the same in every run."""
+    return _IN_RUN_FOLDER.sub("", locator.of(key))
 
 
 def _checked(data: bytes, most: int, name: str) -> bytes:

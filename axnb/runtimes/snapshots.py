@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import secrets
 import shutil
 import tarfile
 import uuid
@@ -26,7 +27,7 @@ from axnb.errors import DamagedError, SourceError, UnavailableError
 from axnb.runtimes import Snapshot
 from axnb.runtimes.actor_state import FILE, State
 from axnb.runtimes.files import write_whole
-from axnb.runtimes.snapshot_stores import Store, open_store
+from axnb.runtimes.snapshot_stores import RUN_FOLDER, Store, in_run_folder, open_store
 from axnb.substrate import encoding, layouts, manifest, tars
 from axnb.substrate.errors import ManifestError, ObjectError, TarError
 from axnb.substrate.frames import Limits
@@ -105,15 +106,22 @@ def restore(url: str, key: str, into: Path, *, conversation_id: str | None = Non
     return snapshot
 
 
-def remove(url: str, conversation_id: str) -> None:
-    """Delete every snapshot of a conversation. Raises SourceError."""
-    store = open_store(url)
-    for key, names in _numbered(store, conversation_id):
-        if not names:
-            break
-        # The manifest first: what is half deleted is torn, and no snapshot.
-        for name in sorted(names, key=lambda name: name != MANIFEST):
-            store.delete(f"{key}/{name}")
+def run_folder() -> str:
+    """A new name of a folder for the snapshots of one run.
+
+    Runs do not see each other's snapshots, not even those of one that was killed.
+    """
+    return f"{RUN_FOLDER}{secrets.token_hex(4)}"
+
+
+def remove(url: str) -> None:
+    """Delete all that lies under an URL, in the folder of a run: what no snapshot is, too.
+
+    A folder goes itself. Raises SourceError, also for an URL that is in no folder of a run.
+    """
+    if not in_run_folder(url):
+        raise SourceError("snapshots are deleted in the folder of a run only.")
+    open_store(url).clear()
 
 
 def _numbered(store: Store, conversation_id: str) -> Iterator[tuple[str, set[str]]]:

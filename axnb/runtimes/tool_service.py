@@ -135,8 +135,9 @@ def _text(asked: Mapping[str, Any], name: str) -> str:
 class ToolServer(JsonServer):
     """The service before a ledger."""
 
-    def __init__(self, ledger: Ledger, port: int = 0) -> None:
+    def __init__(self, ledger: Ledger, port: int = 0, token: str = "") -> None:
         self._ledger = ledger
+        self._token = token
         super().__init__(self._answer, port)
 
     def _answer(self, request: Request) -> tuple[int, Any]:
@@ -151,4 +152,6 @@ class ToolServer(JsonServer):
                 return 200, self._ledger.release(int(number[:18]))
             case "GET", ("ledger",):
                 return 200, self._ledger.all()
+            case "GET", ("token",):
+                return 200, {"token": self._token}
         raise KeyError(request.path)

@@ -53,6 +53,10 @@ class ToolClient:
         """All effects and requests."""
         return _object(self._call("GET", "ledger"))
 
+    def token(self) -> str:
+        """The token that the service was started with: whose it is."""
+        return str(_object(self._call("GET", "token")).get("token", ""))
+
     def _call(self, method: str, path: str, body: Any = None) -> Any:
         return call(method, f"{self._url}/{path}", body, seconds=self._seconds)
 
@@ -71,8 +75,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--db", type=Path, required=True, help="the ledger, a SQLite file")
     parser.add_argument("--dedup", action="store_true", help="no second effect of an operation id")
+    parser.add_argument("--token", default="", help="is told to whoever asks whose it is")
     asked = parser.parse_args(arguments)
-    ToolServer(Ledger(asked.db, dedup=asked.dedup), asked.port).serve_forever()
+    ToolServer(Ledger(asked.db, dedup=asked.dedup), asked.port, asked.token).serve_forever()
     return 0
 
 

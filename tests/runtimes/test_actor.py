@@ -366,8 +366,10 @@ def test_a_suspended_actor_comes_back_in_the_middle_of_its_turn(stage: Stage) ->
 
 
 def test_without_a_snapshot_it_does_not_start(stage: Stage) -> None:
-    with pytest.raises(AxnbError, match="there is no snapshot from which the actor could be"):
+    with pytest.raises(AxnbError, match=r"ended before it answered \(exit code 4\)"):
         stage.run("--restore", "c1")
+    printed = (stage.folder / "log").read_text()
+    assert printed.startswith("there is no snapshot from which the actor could be")
 
 
 def test_a_conversation_of_any_name_has_a_state(stage: Stage) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,14 +21,18 @@ from axnb.drills.resume.rehearsing import Job, rehearse
 from axnb.errors import AxnbError, UsageError
 from axnb.runtimes import CANCELLED, NotRunError, Policy, Runtime, Task
 from axnb.runtimes.ax import AxRuntime
-from axnb.runtimes.ax.binary import find
+from axnb.runtimes.ax.binary import Binary, find
 from axnb.runtimes.ax.blocking import blocking
+from axnb.runtimes.ax.node import AxNode
 from axnb.runtimes.ax.sidecar import pid_file, write_sidecar
+from axnb.runtimes.embedded.node import NodeSetup
 from axnb.runtimes.embedded.runtime import EmbeddedRuntime
 from axnb.runtimes.embedded.store import SqliteStore
+from axnb.runtimes.holding import Holds
 from axnb.runtimes.postgres import ScratchPostgres
 from axnb.runtimes.processes import Reaper, answers, free_port, wait_until_answers
 from axnb.runtimes.programs import command
+from axnb.runtimes.rehearsing import World
 from axnb.settings import Settings
 from tests.runtimes.ax_binary import wrapper
 from tests.waiting import is_running, until
@@ -90,7 +95,7 @@ def test_without_a_binary_nothing_is_run(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_binary_that_does_not_serve(tmp_path: Path) -> None:
     (tmp_path / "ax").write_text("#!/bin/sh\necho unknown flag >&2\nexit 1\n")
     (tmp_path / "ax").chmod(0o755)
-    with pytest.raises(AxnbError, match="unknown flag"):
+    with pytest.raises(AxnbError, match=r"^the server ended before it answered \(exit code 1\)\.$"):
         AxRuntime.open_with([tmp_path / "ax"], tmp_path)
 
 
@@ -170,6 +175,27 @@ def test_beside_a_harness_it_ends_with_its_server(
     server.send(signal.SIGKILL)
     until(lambda: not is_running(pid), "the sidecar has ended")
     assert answers(port)
+
+
+def test_a_number_of_somebody_else_is_not_killed(tmp_path: Path) -> None:
+    """The file may be older than the process that has the number now."""
+    setup = NodeSetup(World(tmp_path / "w", idempotent=False), tmp_path, "", None, "ax", _task(1))
+    binary = Binary(tmp_path / "ax", GENERATIONS["G8"], "ax")
+    with closing(setup.world), closing(Holds()) as holds:
+        node = AxNode(setup, holds, binary)
+        file = pid_file(tmp_path / "bin")
+        file.parent.mkdir()
+        ours = [sys.executable, "-S", "-c", "input()", f"{tmp_path}/actor"]
+        for words, is_killed in ((ours, True), (ours[:-1], False)):
+            with subprocess.Popen(words, stdin=subprocess.PIPE) as process:
+                file.write_text(str(process.pid))
+                node.crash()
+                assert not file.exists()
+                process.communicate(b"\n")
+            assert (process.returncode == -signal.SIGKILL) == is_killed
+        for text in ("", "x", "-1", "0"):
+            file.write_text(text)
+            node.crash()
 
 
 # --- the lock that keeps an append open ----------------------------------------------------------

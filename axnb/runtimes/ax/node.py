@@ -13,7 +13,8 @@ from axnb.runtimes.ax.binary import Binary
 from axnb.runtimes.ax.sidecar import pid_file, source_root, write_sidecar
 from axnb.runtimes.embedded.node import Node, NodeSetup
 from axnb.runtimes.holding import Holds
-from axnb.runtimes.processes import Process, answers, wait_until_answers
+from axnb.runtimes.owning import command_line, is_bound, tells_its_pid, told_pid
+from axnb.runtimes.processes import Process, wait_until_answers
 from axnb.runtimes.programs import command
 
 #: What a server finds on its PATH after our own folder.
@@ -42,7 +43,8 @@ class AxNode(Node):
             # A server that was killed leaves its harness on the port, and none of these bears that.
             self._end_sidecar()
             self._server = self._start_server()
-        if not answers(self.actor_port):
+        told = told_pid(self.actor_port)
+        if told is None or told != self._sidecar():
             raise AxnbError(f"{self._binary.path.name} serves, and its harness does not answer.")
 
     def crash(self) -> None:
@@ -55,11 +57,20 @@ class AxNode(Node):
         super().stop()
         self._end_sidecar()
 
+    def _sidecar(self) -> int | None:
+        """The number of a sidecar that became the harness, as it says."""
+        try:
+            return int(pid_file(self._tools).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
     def _end_sidecar(self) -> None:
-        file = pid_file(self._tools)
-        with suppress(FileNotFoundError, ProcessLookupError):
-            os.kill(int(file.read_text(encoding="utf-8")), signal.SIGKILL)
-        file.unlink(missing_ok=True)
+        pid = self._sidecar()
+        # The file may be old, and the number somebody else's by now.
+        if pid is not None and pid > 1 and f"{self._folder}/" in command_line(pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        pid_file(self._tools).unlink(missing_ok=True)
 
     def is_understood(self) -> bool:
         """Does the server know the method by which a client of this generation sends requests?
@@ -73,8 +84,9 @@ class AxNode(Node):
         self._say_generation()
         words = [*self._actor_command(), "--port", str(self.actor_port)]
         log = self._folder / "actor.log"
-        actor = self._group.start(words, log=log, env=self._actor_environment())
-        wait_until_answers(self.actor_port, actor)
+        environment = self._actor_environment()
+        actor = self._group.start(words, log=log, role="actor", env=environment)
+        wait_until_answers(self.actor_port, actor, tells_its_pid)
         return actor
 
     def _start_server(self) -> Process:
@@ -86,6 +98,7 @@ class AxNode(Node):
         server = self._group.start(
             [self._binary.path, "serve", "--config", self._config],
             log=self._folder / "serve.log",
+            role="server",
             env={
                 "PATH": f"{self._tools}:{_SYSTEM_PATH}",
                 "HOME": str(home),
@@ -96,7 +109,7 @@ class AxNode(Node):
             },
             cwd=home,
         )
-        wait_until_answers(self.port, server)
+        wait_until_answers(self.port, server, is_bound)
         return server
 
     def _turn(self, text: str) -> bytes:

@@ -20,6 +20,7 @@ from axnb.runtimes.asking import Asked
 from axnb.runtimes.client import Client
 from axnb.runtimes.failpoints import PLACES
 from axnb.runtimes.holding import Holds
+from axnb.runtimes.owning import tells_its_pid
 from axnb.runtimes.processes import Process, free_port, wait_until_answers
 from axnb.runtimes.programs import command
 from axnb.runtimes.rehearsing import World
@@ -106,20 +107,23 @@ class Node:
             words += ["--snapshots", self._setup.bucket]
             words += ["--restore", self._setup.task.conversation_id] if restore else []
         actor = self._spawn("actor", words)
-        wait_until_answers(self.actor_port, actor)
+        wait_until_answers(self.actor_port, actor, tells_its_pid)
         return actor
 
     def _start_server(self) -> Process:
         self._write_config()
         words = ["--config", str(self._config), "--generation", self.generation.name]
         server = self._spawn("serve", [*words, "--policy", self._setup.policy])
-        wait_until_answers(self.port, server)
+        wait_until_answers(self.port, server, tells_its_pid)
         return server
 
     def _spawn(self, name: str, words: list[str]) -> Process:
         armed = {failpoints.VARIABLE: self._holds.variable(PLACES)}
         return self._group.start(
-            command(name, *words), log=self._folder / f"{name}.log", env={**os.environ, **armed}
+            command(name, *words),
+            log=self._folder / f"{name}.log",
+            role="server" if name == "serve" else name,
+            env={**os.environ, **armed},
         )
 
     @property

@@ -7,15 +7,15 @@ both. Processes are held at named places of their code and killed from outside.
 from __future__ import annotations
 
 import hashlib
-import secrets
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from axnb.ax.versions import GENERATIONS, Generation
+from axnb.errors import AxnbError
 from axnb.runtimes import (
     CANCELLED,
     Answer,
@@ -35,7 +35,7 @@ from axnb.runtimes.embedded.node import Node, NodeSetup
 from axnb.runtimes.holding import Held, Holds, Place
 from axnb.runtimes.processes import Group
 from axnb.runtimes.rehearsing import World
-from axnb.runtimes.snapshots import newest, remove
+from axnb.runtimes.snapshots import newest, remove, run_folder
 
 if TYPE_CHECKING:
     from axnb.runtimes.postgres import ScratchPostgres
@@ -103,8 +103,7 @@ class EmbeddedRuntime:
     ) -> None:
         self._generation = generation
         self._snapshots = snapshots
-        # Runs do not see each other's snapshots, not even those of one that was killed.
-        self._run = f"axnb-drill-{secrets.token_hex(4)}"
+        self._run = run_folder()
         self._keep = keep
         self._stack = ExitStack()
         with ExitStack() as stack:
@@ -140,8 +139,8 @@ class EmbeddedRuntime:
         log = str(scratch / "log.sqlite")
         if self._postgres is not None:
             log = self._postgres.create_database()
-        is_given = bool(self._snapshots) and not self._keep
-        setup = NodeSetup(self._world, scratch, log, bucket, policy, task, removes_bucket=is_given)
+        removes = self._place is not None and not self._keep
+        setup = NodeSetup(self._world, scratch, log, bucket, policy, task, removes_bucket=removes)
         generations = (self._generation, self._generation)
         if point == 8:
             old, new = UPGRADES[self._generation.name]
@@ -149,16 +148,25 @@ class EmbeddedRuntime:
         return EmbeddedRehearsal(setup, point, generations, chance)
 
     def close(self) -> None:
-        """End every process of every rehearsal."""
+        """End every process of every rehearsal, and delete what they left in a bucket."""
         self._stack.close()
+        if self._place is not None and not self._keep:
+            # A rehearsal that was closed has said it, if that is not possible.
+            with suppress(AxnbError):
+                remove(self._place)
+
+    @property
+    def _place(self) -> str | None:
+        """Where the snapshots of this run lie among those of others; None if nowhere."""
+        return f"{self._snapshots.rstrip('/')}/{self._run}" if self._snapshots else None
 
     def _bucket(self, scratch: Path) -> str | None:
-        if self._snapshots == "":
-            (scratch / "bucket").mkdir()
-            return (scratch / "bucket").as_uri()
+        if self._place is not None:
+            return f"{self._place}/{scratch.name}"
         if self._snapshots is None:
             return None
-        return f"{self._snapshots.rstrip('/')}/{self._run}/{scratch.name}"
+        (scratch / "bucket").mkdir()
+        return (scratch / "bucket").as_uri()
 
 
 def _sources_digest() -> str:
@@ -307,7 +315,7 @@ class EmbeddedRehearsal:
             self._watchdog.kill()
         self._setup.world.alerts.resolve(self._task.conversation_id)
         if self._setup.bucket is not None and self._setup.removes_bucket:
-            remove(self._setup.bucket, self._task.conversation_id)
+            remove(self._setup.bucket)
 
     # --- the ways of interrupting: who was hit, and how ------------------------------------------
 

@@ -9,6 +9,7 @@ closed before the streams have ended, as AX does: what comes later is sent and n
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import signal
 import sys
@@ -30,6 +31,7 @@ from axnb.runtimes.embedded.controller import Controller, Settings
 from axnb.runtimes.embedded.errors import RequestError, rpc_text
 from axnb.runtimes.embedded.harness import Harness
 from axnb.runtimes.embedded.store import SqliteStore, Store
+from axnb.runtimes.owning import PID_METHOD
 
 if TYPE_CHECKING:
     import grpc
@@ -129,6 +131,7 @@ class _Handlers:
             ),
             _HEALTH: grpc.unary_unary_rpc_method_handler(_check_health),
             _KIND: grpc.unary_unary_rpc_method_handler(lambda _, __: _EMBEDDED),
+            PID_METHOD: grpc.unary_unary_rpc_method_handler(lambda _, __: b"%d" % os.getpid()),
         }
         delete = wire.methods(generation).get("DeleteConversation")
         if delete is not None:
