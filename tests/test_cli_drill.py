@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +19,7 @@ from axnb.cli import main
 from axnb.drills.resume.points import read_points
 from axnb.errors import UsageError
 from axnb.runtimes import POINTS
+from tests.waiting import until
 
 Cli = Callable[..., Result]
 
@@ -92,10 +97,76 @@ def test_a_drill_ends_as_its_verdict_says_and_leaves_a_result(axnb: Cli) -> None
     assert "kept" in well.stderr
     assert any(Path("kept").iterdir())
     again = axnb(*asked, "--keep", "kept")
-    assert (again.exit_code, again.stdout) == (4, ""), "the folder is in use"
+    assert (again.exit_code, again.stdout) == (2, ""), "the folder is in use"
     blocked = axnb("drill", "resume", "--points", "3")
     assert blocked.exit_code == 1
     assert "1 uncertain" in blocked.stdout
+
+
+NO_FOLDER = {
+    "out": (["--out", "file/out"], 4, "file/out cannot be written: Not a directory"),
+    "keep": (["--keep", "file/kept"], 4, "no folder can be made at file/kept: Not a directory"),
+    "a keep in use": (["--keep", "."], 2, "is not empty"),
+}
+
+
+@pytest.mark.parametrize("name", NO_FOLDER)
+def test_a_folder_that_cannot_be_made_is_told_before_the_drill(name: str, axnb: Cli) -> None:
+    arguments, code, told = NO_FOLDER[name]
+    Path("file").touch()
+    result = axnb("drill", "resume", *arguments)
+    assert (result.exit_code, result.stdout) == (code, "")
+    (line,) = result.stderr.splitlines()
+    assert told in line
+
+
+@pytest.mark.parametrize("arguments", [["--json"], []])
+def test_a_result_that_cannot_be_written_is_printed(
+    arguments: list[str], axnb: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a binary nothing is run, and there is a result nevertheless."""
+    monkeypatch.setenv("PATH", "")
+    Path("out/result.json").mkdir(parents=True)
+    result = axnb("drill", "resume", "--runtime", "ax", "--out", "out", *arguments)
+    assert result.exit_code == 4
+    assert "out/result.json cannot be written" in result.stderr
+    if arguments:
+        assert json.loads(result.stdout)["verdict"] == "not-run"
+    else:
+        assert "a real AX server" in result.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [None, signal.SIGINT, signal.SIGTERM])
+def test_nothing_is_left_in_a_bucket_of_others(
+    tmp_path: Path, number: signal.Signals | None
+) -> None:
+    """Snapshots of a drill go at its end, and where it is stopped."""
+    bucket, temp = tmp_path / "bucket", tmp_path / "temp"
+    bucket.mkdir()
+    temp.mkdir()
+    words = [sys.executable, "-m", "axnb.cli", "drill", "resume", "--points", "7"]
+    words += ["--policy", "read-before-retry", "--snapshots", str(bucket)]
+    with subprocess.Popen(
+        words, env={**os.environ, "TMPDIR": str(temp)}, stderr=subprocess.PIPE, text=True
+    ) as drill:
+        until(lambda: bool(list(bucket.rglob("manifest.json"))), "a snapshot is there")
+        if number is not None:
+            drill.send_signal(number)
+        _, told = drill.communicate(timeout=120)
+    assert drill.returncode == (0 if number is None else 4)
+    assert list(bucket.iterdir()) == []
+    until(lambda: list(temp.iterdir()) == [], "the scratch folder is gone")
+    if number is not None:
+        assert told.splitlines()[-1] == (
+            "axnb: stopped; every process of the drill has ended, and its scratch folder is gone."
+        )
+
+
+def test_an_ax_yaml_that_is_too_deep_is_one_sentence(axnb: Cli) -> None:
+    Path("ax.yaml").write_text("[" * 20_000, encoding="utf-8")
+    result = axnb("serve")
+    assert (result.exit_code, result.stderr) == (3, "ax.yaml is not YAML.\n")
 
 
 def test_the_help_names_every_option_and_needs_nothing(axnb: Cli) -> None:

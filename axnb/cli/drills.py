@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from axnb.cli.group import is_coloured, say
 from axnb.cli.options import settings_option
-from axnb.errors import UsageError
+from axnb.errors import AxnbError, UsageError
 from axnb.settings import Settings
+
+if TYPE_CHECKING:
+    from axnb.drills.resume import ResumeOptions
 
 
 @click.group(cls=click.Group)
@@ -97,11 +106,8 @@ def resume(
     A task with one side effect is interrupted by real kills of real processes; after each, seven
     things are looked at. Each is ok, failed, inconclusive or not run, with its evidence.
     """
-    from axnb.drills.resume import ResumeOptions, run
+    from axnb.drills.resume import ResumeOptions
     from axnb.drills.resume.points import read_points
-    from axnb.report.drill_text import point_line, render_drill
-    from axnb.report.folder import write_folder
-    from axnb.result import EXIT_CODES, to_json
 
     if no_snapshots and snapshots is not None:
         raise UsageError(f"--no-snapshots and --snapshots {snapshots!r:.80} exclude each other.")
@@ -124,13 +130,77 @@ def resume(
         keep=keep,
         confirmed=_is_confirmed(runtime, yes, read),
     )
-    result = run(asked, progress=lambda judged: say(point_line(judged)))
-    if keep is not None:
-        say(f"axnb: what the processes wrote is in {keep}.")
+    return _rehearse(asked, out, as_json=as_json)
+
+
+def _rehearse(asked: ResumeOptions, out: Path | None, *, as_json: bool) -> int:
+    """Run the drill, and hand out its result: wherever it cannot be written, it is printed."""
+    from axnb.drills.resume import run
+    from axnb.report.drill_text import point_line, render_drill
+    from axnb.report.folder import write_folder
+    from axnb.result import EXIT_CODES, to_json
+
     if out is not None:
-        write_folder(result, out)
+        _check_writable(out)
+    try:
+        with _ended_in_order():
+            result = run(asked, progress=lambda judged: say(point_line(judged)))
+    except KeyboardInterrupt:
+        raise AxnbError(_stopped(asked)) from None
+    if asked.keep is not None:
+        say(f"axnb: what the processes wrote is in {asked.keep}.")
+    failure = None
+    if out is not None:
+        try:
+            write_folder(result, out)
+        except AxnbError as err:
+            failure = err
     click.echo(to_json(result.as_dict()) if as_json else render_drill(result, colour=is_coloured()))
+    if failure is not None:
+        raise failure
     return EXIT_CODES[result.verdict]
+
+
+def _check_writable(folder: Path) -> None:
+    """Make a folder, and try it. Raises AxnbError if nothing can be written into it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as err:
+        why = err.strerror or "unknown error"
+        raise AxnbError(f"{folder} cannot be written: {why}; nothing was rehearsed.") from err
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """SIGTERM ends a drill as Ctrl-C does: what it has started and written goes with it."""
+
+    def stop(number: int, _: object) -> None:
+        # Once is enough: what is being cleaned up is not interrupted again.
+        signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _stopped(asked: ResumeOptions) -> str:
+    """What is true of a drill that was stopped."""
+    told = "stopped; every process of the drill has ended, and "
+    if asked.keep is not None:
+        told += f"what they wrote is in {asked.keep}"
+    else:
+        told += "its scratch folder is gone"
+    if asked.runtime == "command":
+        told += "; your deployment is as the last command left it"
+    return f"{told}."
 
 
 def _is_confirmed(runtime: str, yes: bool, settings: Settings) -> bool:

@@ -26,6 +26,7 @@ from axnb.ax.rows import Part
 from axnb.runtimes import content
 from axnb.runtimes.actor_state import Memory, State
 from axnb.runtimes.failpoints import reach
+from axnb.runtimes.files import usable
 from axnb.runtimes.tools import ToolClient
 
 _REMEMBER = re.compile(r"Remember that (.+)", re.DOTALL)
@@ -79,9 +80,14 @@ class Journal:
         self._lock = threading.Lock()
 
     def note(self, request: Mapping[str, Any]) -> None:
-        """Add a request."""
-        with self._lock, self._path.open("ab") as file:
-            file.write(json.dumps(request).encode() + b"\n")
+        """Add a request. Raises AxnbError if it cannot be written: it must not be sent then."""
+        with usable("the actor's journal"), self._lock, self._path.open("a+b") as file:
+            line = json.dumps(request).encode() + b"\n"
+            # A line that a crash has torn stays alone.
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(0, end - 1))
+            is_torn = file.read(1) not in (b"", b"\n")
+            file.write(b"\n" + line if is_torn else line)
             file.flush()
             os.fsync(file.fileno())
 

@@ -1,10 +1,36 @@
-"""Files that are there whole or not at all, also after a crash."""
+"""Files that are there whole or not at all, also after a crash; and what else becomes of files."""
 
 from __future__ import annotations
 
 import os
+import sqlite3
+import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from axnb.errors import AxnbError
+
+
+@contextmanager
+def usable(what: str) -> Iterator[None]:
+    """A disk that is full, or a database that is gone, becomes an AxnbError: one sentence."""
+    try:
+        yield
+    except (OSError, sqlite3.Error) as err:
+        reason = getattr(err, "strerror", None) or (
+            str(err) if isinstance(err, sqlite3.Error) else "unknown error"
+        )
+        raise AxnbError(f"{what} cannot be used: {reason}.") from err
+    except Exception as err:
+        # Who never used PostgreSQL has not loaded its driver.
+        driver = sys.modules.get("psycopg")
+        if driver is None or not isinstance(err, driver.Error):
+            raise
+        state = getattr(err, "sqlstate", None)
+        reason = f"SQLSTATE {state}" if state else "the server does not answer"
+        raise AxnbError(f"{what} cannot be used: {reason}.") from err
 
 
 def write_whole(path: Path, data: bytes, *, once: bool = False) -> None:

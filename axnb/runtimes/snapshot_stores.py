@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 #: What the name of a run's folder begins with; eight hexadecimal digits follow.
 RUN_FOLDER = "axnb-drill-"
-_IN_RUN_FOLDER = re.compile(rf"/{RUN_FOLDER}[0-9a-f]{{8}}(?=/|$)")
+_IN_RUN_FOLDER = re.compile(rf"(?<!/)/{RUN_FOLDER}[0-9a-f]{{8}}(?=/|$)")
 
 
 def in_run_folder(url: str) -> bool:
-    """Does an URL lie in the folder of a run?"""
+    """Does an URL lie in the folder of a run? The name of a bucket is none."""
     return bool(_IN_RUN_FOLDER.search(url))
 
 
@@ -59,7 +59,8 @@ def open_store(url: str, environment: Mapping[str, str] = os.environ) -> Store:
         try:
             Path(path).mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as err:
-            raise UnavailableError(f"{safe(path[:300])} is no folder that can be made.") from err
+            name = safe(_IN_RUN_FOLDER.sub("", path)[:300])
+            raise UnavailableError(f"{name} is no folder that can be made.") from err
     locator = BucketLocator.parse(url, environment)
     return _Folder(locator) if locator.scheme == "file" else _S3(locator, environment)
 
@@ -138,14 +139,14 @@ class _S3:
         self._ask("put_object", key, "written", Key=key, Body=data, IfNoneMatch="*")
 
     def clear(self) -> None:
-        # A prefix that has a slash at its end: that of a run, and of no other.
-        prefix = f"{self.prefix}/"
-        while found := self._ask("list_objects_v2", prefix, "listed", Prefix=prefix).get(
-            "Contents"
-        ):
+        # With a slash at its end it is the prefix of this folder, and of no other.
+        prefix, after = f"{self.prefix}/", f"{self.prefix}/"
+        while found := self._ask(
+            "list_objects_v2", prefix, "listed", Prefix=prefix, StartAfter=after
+        ).get("Contents"):
             for item in found:
-                key = item["Key"]
-                self._ask("delete_object", key, "deleted", Key=key)
+                after = item["Key"]
+                self._ask("delete_object", after, "deleted", Key=after)
 
     def _ask(self, operation: str, key: str, doing: str, **given: Any) -> Any:
         from botocore.exceptions import BotoCoreError, ClientError

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from axnb.errors import SourceError, UsageError
 from axnb.runtimes import Snapshot
 from axnb.runtimes.actor_state import FILE, Memory, State
-from axnb.runtimes.snapshots import newest, restore, take, target
+from axnb.runtimes.snapshots import newest, remove, restore, run_folder, take, target
 from axnb.substrate.encoding import write_plain
 from tests.s3_server import S3Server
 
@@ -212,6 +212,62 @@ def test_a_state_comes_back_as_it_was(
     assert snapshot.state == memory.read(conversation_id).summary()
 
 
+# --- removing them -------------------------------------------------------------------------------
+
+
+def test_all_of_a_run_is_removed(home: Memory, tmp_path: Path) -> None:
+    """A torn one, what was written aside, and what comes after a gap; others' things stay."""
+    bucket = tmp_path / "bucket"
+    run = bucket / run_folder()
+    made = taken(home, run / "point", 3)
+    (run / "point" / made[0].key / "manifest.json").unlink()
+    shutil.rmtree(run / "point" / made[1].key)
+    (run / "point" / made[2].key / ".manifest.json.x").write_bytes(b"x")
+    (bucket / "theirs").mkdir()
+    other = taken(home, bucket / run_folder())
+    remove(str(run))
+    remove(run.as_uri())
+    assert len(list(bucket.iterdir())) == 2
+    assert [path.name for path in bucket.rglob("manifest.json")] == ["manifest.json"] * len(other)
+
+
+@pytest.mark.parametrize(
+    "url", ["s3://axnb-drill-01234567", "s3://b/axnb-drill-", "axnb-drill-01234567x/y", ""]
+)
+def test_what_is_in_no_folder_of_a_run_is_not_removed(url: str) -> None:
+    with pytest.raises(SourceError, match="in the folder of a run only"):
+        remove(url)
+
+
+@pytest.mark.parametrize("kind", ["folder", "file", "s3"])
+def test_a_message_is_the_same_in_every_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    from axnb.runtimes.processes import free_port
+
+    sentences = []
+    for _ in range(2):
+        run = run_folder()
+        if kind == "s3":
+            monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+            monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
+            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+            url = f"s3://bucket/prefix/{run}/point"
+        elif kind == "folder":
+            (tmp_path / "f").touch()
+            url = f"{tmp_path}/f/{run}/point"
+        else:
+            url = f"{tmp_path}/{run}/point"
+            (tmp_path / run / "point").mkdir(parents=True)
+            (tmp_path / run / "point" / "snapshots").touch()
+        with pytest.raises(SourceError) as caught:
+            newest(url, CONVERSATION)
+        sentences.append(str(caught.value))
+    assert sentences[0] == sentences[1]
+    assert "axnb-drill-" not in sentences[0].replace(CONVERSATION, "")
+    assert "/point" in sentences[0]
+
+
 # --- as others see them --------------------------------------------------------------------------
 
 
@@ -250,6 +306,13 @@ def test_a_bucket_of_s3(home: Memory, s3: S3Server, monkeypatch: pytest.MonkeyPa
     assert (home.folder("back") / FILE).read_bytes() == (
         home.folder(CONVERSATION) / FILE
     ).read_bytes()
+    other, run = url.replace("/1", "/2"), f"{url}/{run_folder()}"
+    theirs = [take(place, CONVERSATION, home.folder(CONVERSATION)) for place in (other, f"{run}x")]
+    for _ in range(2):
+        take(f"{run}/point", CONVERSATION, home.folder(CONVERSATION))
+    remove(run)
+    assert newest(f"{run}/point", CONVERSATION) is None
+    assert [newest(place, CONVERSATION) for place in (url, other, f"{run}x")] == [made[1], *theirs]
     for name, value in s3.environment(s3.reader).items():
         monkeypatch.setenv(name, value)
     with pytest.raises(SourceError, match="cannot be written: the keys do not allow it"):

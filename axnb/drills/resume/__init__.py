@@ -21,10 +21,11 @@ from axnb.drills.resume.answer import resume_result
 from axnb.drills.resume.judging import Judged, judged
 from axnb.drills.resume.options import TOOL, ResumeOptions
 from axnb.drills.resume.rehearsing import Job, rehearse
-from axnb.errors import AxnbError
+from axnb.errors import AxnbError, UsageError
 from axnb.result import Result
 from axnb.runtimes import CANCELLED, Policy, Runtime, Task
 from axnb.started import Started
+from axnb.text import safe
 
 if TYPE_CHECKING:
     from axnb.runtimes.command import Ask
@@ -118,14 +119,25 @@ def _task(options: ResumeOptions, policy: Policy, point: str, repetition: int) -
 
 @contextmanager
 def scratch_folder(options: ResumeOptions) -> Iterator[Path]:
-    """A private folder, gone at the end; or the one that is to be kept, which must be empty."""
+    """A private folder, gone at the end; or the one that is to be kept.
+
+    Raises AxnbError if there is no such folder, UsageError if that one is not empty.
+    """
+    place = options.keep or options.settings.scratch
+    try:
+        if options.keep is not None:
+            options.keep.mkdir(parents=True, exist_ok=True)
+            is_empty = not any(options.keep.iterdir())
+        else:
+            folder = Path(tempfile.mkdtemp(prefix="axnb-drill-", dir=place))
+    except OSError as err:
+        why = err.strerror or "unknown error"
+        raise AxnbError(f"no folder can be made at {safe(str(place))}: {why}.") from err
     if options.keep is not None:
-        options.keep.mkdir(parents=True, exist_ok=True)
-        if any(options.keep.iterdir()):
-            raise AxnbError(f"{options.keep} is not empty: name another folder to keep.")
+        if not is_empty:
+            raise UsageError(f"{safe(str(place))} is not empty: name another folder to keep.")
         yield options.keep.resolve()
         return
-    folder = Path(tempfile.mkdtemp(prefix="axnb-drill-", dir=options.settings.scratch))
     try:
         yield folder
     finally:

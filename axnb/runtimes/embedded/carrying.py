@@ -13,14 +13,19 @@ from dataclasses import replace
 from axnb.ax import rows
 from axnb.ax.rows import Row
 from axnb.ax.versions import Generation
+from axnb.runtimes.files import usable
 
 _TABLE = "conversation_log"
 
 _ROLES = {"thought": "model", "tool_call": "model", "tool_result": "user"}
 
 
+@usable("the log that is to be taken over")
 def carry(log: str, old: Generation, new: Generation) -> None:
-    """Rewrite the log in the words of `new`; `log` is a path or a DSN. One transaction."""
+    """Rewrite the log in the words of `new`; `log` is a path or a DSN. One transaction.
+
+    Raises AxnbError if it cannot be done; the log is as it was then.
+    """
     if "://" in log:
         import psycopg
 

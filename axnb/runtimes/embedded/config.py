@@ -73,7 +73,8 @@ def read(
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as err:
         raise SourceError(f"{path} cannot be read: {err.strerror}.") from err
-    except (yaml.YAMLError, ValueError) as err:
+    # One that is too deep is none that anybody has written.
+    except (yaml.YAMLError, ValueError, RecursionError) as err:
         raise SourceError(f"{path} is not YAML.") from err
     if not isinstance(document, dict) or document.get("version") != "v1alpha":
         raise SourceError(f"{path} is no ax.yaml of version v1alpha.")

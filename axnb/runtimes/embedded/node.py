@@ -204,9 +204,27 @@ class Node:
         return found
 
     def reported(self) -> tuple[dict[str, Any], ...]:
-        """Requests that the actor says it made: its journal, which outlives every crash."""
-        path = self._home / "journal.jsonl"
-        if not path.exists():
-            return ()
-        lines = path.read_text(encoding="utf-8").splitlines()
-        return tuple(json.loads(line) for line in lines if line)
+        """Requests that the actor says it made: its journal, which outlives every crash. A line
+        that was torn is passed over."""
+        return tuple(line for line in self._journal() if line is not None)
+
+    def noted(self, operation_id: str) -> int:
+        """How many requests for an operation the actor was about to make; what was torn may be
+        one."""
+        return sum(line is None or line["operation_id"] == operation_id for line in self._journal())
+
+    def _journal(self) -> list[dict[str, Any] | None]:
+        """The lines of the journal; None for one that was torn."""
+        try:
+            lines = (self._home / "journal.jsonl").read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        return [_request(line) for line in lines if line]
+
+
+def _request(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and "operation_id" in found else None

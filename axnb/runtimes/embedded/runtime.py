@@ -32,6 +32,7 @@ from axnb.runtimes import (
 from axnb.runtimes.asking import Asked
 from axnb.runtimes.embedded.carrying import carry
 from axnb.runtimes.embedded.node import Node, NodeSetup
+from axnb.runtimes.files import usable
 from axnb.runtimes.holding import Held, Holds, Place
 from axnb.runtimes.processes import Group
 from axnb.runtimes.rehearsing import World
@@ -39,6 +40,8 @@ from axnb.runtimes.snapshots import newest, remove, run_folder
 
 if TYPE_CHECKING:
     from axnb.runtimes.postgres import ScratchPostgres
+
+_USING_FILES = usable("a file of the rehearsal")
 
 Victims: TypeAlias = tuple[str, ...]
 
@@ -129,6 +132,7 @@ class EmbeddedRuntime:
         """The task as it is: nobody else is here."""
         return task
 
+    @_USING_FILES
     def open(
         self, point: int, task: Task, policy: Policy, scratch: Path, chance: Random | None = None
     ) -> Rehearsal:
@@ -199,7 +203,6 @@ class EmbeddedRehearsal:
         self._answers: list[Answer] = []
         self._taken: Snapshot | None = None
         self._restored: Snapshot | None = None
-        self._cut_requests = 0
         self._holds = Holds()
         self._node = self._make_node()
         self._watchdog: Group | None = None
@@ -211,6 +214,7 @@ class EmbeddedRehearsal:
         """Where the task is to be held, and what may be drawn beyond it."""
         return drawn_places(self._point, self._chance)
 
+    @_USING_FILES
     def prepare(self) -> Answer:
         """Start everything, and run the ordinary turn."""
         self._node.start()
@@ -219,6 +223,7 @@ class EmbeddedRehearsal:
         self._watchdog = world.watch(setup.log, self._old.name, ports, setup.folder)
         return self._keep(self._node.ask(self._task.first_text))
 
+    @_USING_FILES
     def interrupt(self) -> Interruption:
         """Send the task, and interrupt it."""
         places = self._places()
@@ -237,6 +242,9 @@ class EmbeddedRehearsal:
         answer = self._keep(asked.answer())
         setup = self._setup
         setup.world.alerts.wait_firing(self._task.conversation_id, setup.alert_seconds)
+        # The journal first: what is on its way to the tool at this moment is not cut.
+        noted = self._node.noted(self._task.operation_id)
+        requests = len(setup.world.requests(self._task))
         return Interruption(
             sentence=f"{sentence}, held at {held.name}{self._torn()}",
             answer=answer,
@@ -244,7 +252,9 @@ class EmbeddedRehearsal:
             failpoint=held.name,
             log=self._setup.log,
             generation=self._old.name,
-            requests=len(self._setup.world.requests(self._task)),
+            requests=requests,
+            # A node makes one request at a time.
+            cut_requests=min(1, max(0, noted - requests)),
             read_next_by="" if self._is_carried else self._new.name,
         )
 
@@ -259,6 +269,7 @@ class EmbeddedRehearsal:
         found = {held.name: held for held in [self._holds.wait() for _ in armed]}
         return found[place[0]], asked
 
+    @_USING_FILES
     def resume(self) -> tuple[Answer, Answer]:
         """Start what was stopped; at point 8 upgrade before the resume, and roll back after it."""
         self._setup.world.alerts.note(self._task.conversation_id)
@@ -281,6 +292,7 @@ class EmbeddedRehearsal:
             setup.world.alerts.wait_resolved(self._task.conversation_id, setup.alert_seconds)
         return resumed, following
 
+    @_USING_FILES
     def observe(self) -> Observation:
         """What is there now."""
         world, bucket = self._setup.world, self._setup.bucket
