@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from axnb.drills.resume.checks import CHECKS, Check
+from axnb.drills.resume.checks import CHECKS
+from axnb.drills.resume.evidence import Check
 from axnb.drills.resume.judging import Judged, overall
 from axnb.drills.resume.options import ResumeOptions
 from axnb.result import Result, Verdict
