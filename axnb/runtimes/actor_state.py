@@ -69,7 +69,7 @@ class State:
         return replace(self, turns=max(self.turns, self.turn))
 
     def summary(self) -> dict[str, Any]:
-        """What a snapshot's version is told by: turns, outputs, and a digest of all that is in it."""
+        """What a snapshot's version is told by: turns, outputs, and a digest of the whole."""
         digest = hashlib.sha256(self.text().encode()).hexdigest()
         return {"turns": self.turns, "outputs": self.outputs, "digest": digest}
 
