@@ -339,7 +339,8 @@ def test_a_ci_server_has_a_case_for_each_check() -> None:
         if case.attrib["name"] in ("reversal", "cancellation")
     }
     policies = {policy for policy, _, _ in found}
-    points = {(policy, str(point)) for policy, point, _ in found}
+    # The bucket was not there: nothing was done at point 7, and nothing had to be undone.
+    points = {(policy, str(point)) for policy, point, _ in found if point != 7}
     told = {(policy, "cancelled", "cancellation") for policy in policies}
     assert told | {(*point, "reversal") for point in points} <= beside
 
