@@ -135,6 +135,7 @@ WOUNDS: dict[str, list[tuple[str, Script]]] = {
         # The same thing under another operation id is the same thing twice.
         ("failed", Script(observation=_second_effect(operation_id="op-other"))),
         ("failed", Script(observation=_effect_is(status="released"))),
+        ("failed", Script(observation=_effect_is(item="another seat"))),
     ],
     "retry-count": [
         ("failed", _observed(reported=())),
@@ -152,6 +153,7 @@ WOUNDS: dict[str, list[tuple[str, Script]]] = {
         ("failed", Script(answers=lambda a, b: (a, replace(b, outputs=())))),
         ("failed", Script(answers=lambda a, b: (replace(a, outputs=a.outputs[:1]), b))),
         ("failed", Script(answers=lambda a, b: (replace(a, outputs=a.outputs * 2), b))),
+        ("failed", Script(answers=lambda a, b: (a, replace(b, cancelled=True)))),
         ("failed", Script(answers=lambda a, b: (replace(a, outputs=a.outputs[::-1]), b))),
         ("failed", Script(answers=lambda a, b: (a, replace(b, outputs=a.outputs + b.outputs)))),
     ],

@@ -53,6 +53,8 @@ def check_effect(seen: Seen) -> Check:
     number = count(len(effects), "effect")
     if any(effect["status"] == RELEASED for effect in effects):
         return Check(expected, f"{number}, undone already by somebody", "failed", evidence)
+    if any(effect.get("item", seen.task.item) != seen.task.item for effect in effects):
+        return Check(expected, f"{number}, and of something else", "failed", evidence)
     if len(effects) > 1 and retry != "read":
         return Check(expected, f"{number} of one operation", "failed", evidence)
     if not seen.results:
@@ -113,9 +115,10 @@ def check_response(seen: Seen) -> Check:
     has_ended_well = interrupted.error is None and not interrupted.cancelled
     if has_ended_well and not delivered(interrupted, "tool_result"):
         return Check(expected, "the cut request ended as if all were well", "failed", evidence)
-    for answer in (seen.resumed, seen.next):
+    for what, answer in (("the resume", seen.resumed), ("the next request", seen.next)):
+        if answer.cancelled:
+            return Check(expected, f"{what} was not heard to its end", "failed", evidence)
         if answer.error is not None:
-            what = "the resume" if answer is seen.resumed else "the next request"
             return Check(expected, f"{what} was refused: {told_error(answer)}", "failed", evidence)
     if (changed := other(seen.log, all_outputs(seen))) is not None:
         told = f"the client's {changed.kind} of step {changed.number} is not what the log holds"

@@ -14,7 +14,7 @@ EffectClass = Literal["executed", "reused", "re-executed", "uncertain", "not-exe
 def effect_class(seen: Seen) -> EffectClass:
     """What became of the task's side effect.
 
-    executed      it was done once, and by the resume
+    executed      it was done once, by the resume; or at a time that nobody can tell
     reused        it was done before the interruption, and its result was found again
     re-executed   the tool was asked again
     uncertain     nobody can tell from the log, or nobody can read the tool
@@ -29,9 +29,6 @@ def effect_class(seen: Seen) -> EffectClass:
         return "not-executed"
     if not seen.results:
         return "uncertain"
-    if seen.interruption.requests is None:
-        # Nobody counts: a call that was there before may have been made before.
-        return "uncertain" if seen.called_before else "executed"
     return "reused" if seen.interruption.requests else "executed"
 
 
@@ -46,7 +43,8 @@ def why(seen: Seen, checks: Mapping[str, Check]) -> str:
     found = effect_class(seen)
     effects = len(seen.observation.effects or ())
     told = {
-        "executed": "the task was done once, by the resume",
+        "executed": "the task was done once"
+        + ("" if seen.interruption.requests is None else ", by the resume"),
         "reused": "the effect of before was found by its operation id, and not repeated",
         "uncertain": "an effect exists and the log does not know it"
         if effects
