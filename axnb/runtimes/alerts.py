@@ -124,8 +124,10 @@ class AlertReceiver:
             return self._told()
 
     def close(self) -> None:
-        """Stop listening. What came is kept."""
+        """Stop listening. What came is kept; whoever waits looks for a last time."""
         self._server.stop()
+        with self._changed:
+            self._changed.notify_all()
 
     def _told(self) -> list[dict[str, Any]]:
         return [kept.told() for _, kept in sorted(self._kept.items())]

@@ -86,16 +86,18 @@ class Holds:
             self._wanted = wanted
 
     def wait(self, seconds: float = HOLD_SECONDS) -> Held:
-        """The next process that is held. Raises AxnbError if none comes."""
+        """The next process that is held. Raises AxnbError if none comes, or all is over."""
         with self._changed:
-            if not self._changed.wait_for(lambda: self._held, seconds):
+            self._changed.wait_for(lambda: self._held or self._closed, seconds)
+            if self._closed or not self._held:
                 raise AxnbError("no process came to the place where it was to be interrupted.")
             return self._held.pop(0)
 
     def close(self) -> None:
-        """Stop listening, and leave those who are held."""
+        """Stop listening, and leave those who are held; whoever waits, waits no more."""
         with self._changed:
             self._closed = True
+            self._changed.notify_all()
             for held in self._held:
                 held._line.close()
         self._listener.close()

@@ -14,6 +14,7 @@ from typing import Any
 
 from axnb.errors import AxnbError
 from axnb.runtimes import Reversal, Task
+from axnb.runtimes.holding import Holds
 from axnb.runtimes.owning import ASK_SECONDS
 from axnb.runtimes.processes import Group, Reaper, free_port, wait_until_answers
 from axnb.runtimes.programs import command
@@ -67,6 +68,12 @@ class World:
     def close(self) -> None:
         """End every process of the run."""
         self._closing.close()
+
+    def holds(self) -> Holds:
+        """What holds the processes of a rehearsal; it is closed with the run at the latest."""
+        made = Holds()
+        self._closing.callback(made.close)
+        return made
 
     def watch(self, log: str, generation: str, ports: Sequence[int], folder: Path) -> Group:
         """Start a watchdog beside a node; it raises alerts for the node's log until it is killed.

@@ -8,6 +8,7 @@ counts: an alert that fires already tells nobody of it.
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -78,9 +79,11 @@ class Alerts:
         self._receiver = None if alertmanager else AlertReceiver()
         self.url = self._receiver.url if self._receiver else alertmanager
         self._seen: dict[str, _Seen] = {}
+        self._closed = threading.Event()
 
     def close(self) -> None:
-        """Resolve what still fires, and stop the receiver."""
+        """Resolve what still fires, and stop the receiver. Whoever waits, waits no more."""
+        self._closed.set()
         for conversation_id in list(self._seen):
             # A rehearsal that was closed has said it, if that is not possible.
             with suppress(AxnbError):
@@ -153,16 +156,15 @@ class Alerts:
 
             def is_so(found: list[dict[str, Any]]) -> bool:
                 seen.take(self._ours(found, conversation_id))
-                return seen.fires == firing
+                return seen.fires == firing or self._closed.is_set()
 
             with suppress(AxnbError):
                 self._receiver.wait_for(is_so, seconds)
             return
         deadline = time.monotonic() + seconds
         while (seen := self._look(conversation_id)).is_readable and seen.fires != firing:
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or self._closed.wait(_POLL_SECONDS):
                 return
-            time.sleep(_POLL_SECONDS)
 
     def _look(self, conversation_id: str) -> _Seen:
         """Look now; where it cannot be read, again for a while."""
@@ -175,9 +177,8 @@ class Alerts:
             except AxnbError:
                 # What cannot be read is not known: that is neither an alert nor none.
                 seen.is_readable = False
-                if time.monotonic() > deadline:
+                if time.monotonic() > deadline or self._closed.wait(_POLL_SECONDS):
                     return seen
-                time.sleep(_POLL_SECONDS)
             else:
                 seen.is_readable = True
                 seen.take(self._ours(found, conversation_id))

@@ -160,10 +160,13 @@ def test_older_generations(drill: Drill, generation: str) -> None:
 
 
 @pytest.mark.slow
-def test_moments_that_are_drawn(drill: Drill) -> None:
-    result = drill(policies=("read-before-retry",), points=(3, 4), repeat=6, seed=5)
+@pytest.mark.parametrize(("generation", "points"), [("G8", (3, 4)), ("G6", (1, 3))])
+def test_moments_that_are_drawn(drill: Drill, generation: str, points: tuple[int, ...]) -> None:
+    """A client of G6 says what it has: at the first moments of a turn that is nothing of it."""
+    asked = {"generation": generation, "points": points, "repeat": 5, "seed": 5}
+    result = drill(policies=("read-before-retry",), **asked)
     assert bad(result) == {}
-    assert {json.dumps(step["runs"]) for step in result.steps} == {'{"ok": 6}'}
+    assert {json.dumps(step["runs"]) for step in result.steps} == {'{"ok": 5}'}
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from axnb.runtimes.actor_turn import Journal
 from axnb.runtimes.embedded.carrying import carry
 from axnb.runtimes.embedded.runtime import EmbeddedRehearsal, EmbeddedRuntime
 from axnb.runtimes.processes import free_port
+from axnb.runtimes.rehearsing import World
 
 TASK = Task("c", "op")
 TORN = b'{"operation_id": "op", "conv'
@@ -102,3 +104,13 @@ def test_a_log_that_cannot_be_taken_over_is_one_sentence(tmp_path: Path, where: 
         log = f"postgresql://127.0.0.1:{free_port()}/none"
     with pytest.raises(AxnbError, match=r"^the log that is to be taken over cannot be used: "):
         carry(log, GENERATIONS["G6"], GENERATIONS["G8"])
+
+
+def test_nobody_waits_beyond_the_end_of_the_run(tmp_path: Path) -> None:
+    """A drill that is stopped is not held up by a process that never comes."""
+    world = World(tmp_path / "scratch", idempotent=False)
+    with ThreadPoolExecutor(1) as pool, closing(world):
+        waiting = pool.submit(world.holds().wait, 3600.0)
+        world.close()
+        with pytest.raises(AxnbError, match="no process came"):
+            waiting.result(timeout=60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,15 @@ def test_what_nobody_understands_is_passed_over_or_fires() -> None:
         assert states(alerts) == [("firing", "absent")]
         answers[:] = [[{"labels": own, "status": {"state": "resolved"}}]]
         assert states(alerts) == [("resolved", "absent")]
+
+
+def test_nobody_waits_beyond_the_end(made: Alerts) -> None:
+    """A drill that is stopped is not held up by what never comes."""
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(made.wait_firing, name, 3600.0) for name in ("c", "d")]
+        made.close()
+        for one in waiting:
+            one.result(timeout=60)
 
 
 # --- the end -------------------------------------------------------------------------------------

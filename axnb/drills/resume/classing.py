@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from axnb.drills.resume.checks import Check
+from axnb.drills.resume.evidence import Check
 from axnb.drills.resume.seen import Seen
 
 EffectClass = Literal["executed", "reused", "re-executed", "uncertain", "not-executed"]
@@ -14,7 +14,7 @@ EffectClass = Literal["executed", "reused", "re-executed", "uncertain", "not-exe
 def effect_class(seen: Seen) -> EffectClass:
     """What became of the task's side effect.
 
-    executed      it was done once, and by the resume
+    executed      it was done once, by the resume; or at a time that nobody can tell
     reused        it was done before the interruption, and its result was found again
     re-executed   the tool was asked again
     uncertain     nobody can tell from the log, or nobody can read the tool
@@ -43,7 +43,8 @@ def why(seen: Seen, checks: Mapping[str, Check]) -> str:
     found = effect_class(seen)
     effects = len(seen.observation.effects or ())
     told = {
-        "executed": "the task was done once, by the resume",
+        "executed": "the task was done once"
+        + ("" if seen.interruption.requests is None else ", by the resume"),
         "reused": "the effect of before was found by its operation id, and not repeated",
         "uncertain": "an effect exists and the log does not know it"
         if effects
@@ -53,7 +54,7 @@ def why(seen: Seen, checks: Mapping[str, Check]) -> str:
         if effects > 1
         else "the tool was asked again, and took it for the same operation",
     }[found]
-    if not seen.is_over:
+    if not seen.is_usable:
         return f"{told}; every later request is refused"
     if seen.resumed.error is not None:
         return f"{told}; the resume was refused"

@@ -33,7 +33,7 @@ from axnb.runtimes.asking import Asked
 from axnb.runtimes.embedded.carrying import carry
 from axnb.runtimes.embedded.node import Node, NodeSetup
 from axnb.runtimes.files import usable
-from axnb.runtimes.holding import Held, Holds, Place
+from axnb.runtimes.holding import Held, Place
 from axnb.runtimes.processes import Group
 from axnb.runtimes.rehearsing import World
 from axnb.runtimes.snapshots import newest, remove, run_folder
@@ -151,6 +151,10 @@ class EmbeddedRuntime:
             generations = (GENERATIONS[old], GENERATIONS[new])
         return EmbeddedRehearsal(setup, point, generations, chance)
 
+    def stop(self) -> None:
+        """End every process: what they did is in scratch, and goes with it."""
+        self.close()
+
     def close(self) -> None:
         """End every process of every rehearsal, and delete what they left in a bucket."""
         self._stack.close()
@@ -203,7 +207,7 @@ class EmbeddedRehearsal:
         self._answers: list[Answer] = []
         self._taken: Snapshot | None = None
         self._restored: Snapshot | None = None
-        self._holds = Holds()
+        self._holds = setup.world.holds()
         self._node = self._make_node()
         self._watchdog: Group | None = None
 
@@ -313,6 +317,7 @@ class EmbeddedRehearsal:
             taken=self._taken,
             restored=self._restored,
             newest=None if bucket is None else newest(bucket, conversation_id),
+            actor=None if bucket is None else self._node.actor_summary(),
         )
 
     def reverse(self) -> Reversal:
