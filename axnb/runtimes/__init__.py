@@ -172,7 +172,8 @@ class Observation:
     requests: tuple[Mapping[str, Any], ...] | None
     #: Requests that the runtime says it made, from its own journal.
     reported: tuple[Mapping[str, Any], ...] | None
-    #: Alerts that name the conversation, as Alertmanager's API v2 has them.
+    #: Alerts that name the conversation: `{"labels", "annotations", "state"}`, where the state is
+    #: `firing` or `resolved`. `at_resume` is what it was right before the resume, or `absent`.
     alerts: tuple[Mapping[str, Any], ...] | None
     #: Where the snapshots are, as `axnb map --snapshots` takes it; None without a bucket.
     bucket: str | None = None

@@ -14,6 +14,7 @@ from axnb.ax.versions import GENERATIONS
 from axnb.errors import AxnbError
 from axnb.runtimes import Rehearsal, Task
 from axnb.runtimes.actor_turn import Journal
+from axnb.runtimes.alerts import AlertReceiver
 from axnb.runtimes.embedded.carrying import carry
 from axnb.runtimes.embedded.runtime import EmbeddedRehearsal, EmbeddedRuntime
 from axnb.runtimes.processes import free_port
@@ -61,6 +62,25 @@ def test_a_request_that_was_cut_is_told(
     assert found.requests is not None
     assert [line["operation_id"] for line in found.reported] == ["op"]
     assert len(found.requests) == 1
+    assert found.alerts is not None
+    assert [(alert["at_resume"], alert["state"]) for alert in found.alerts] == [
+        ("firing", "resolved")
+    ]
+    assert "run" not in found.alerts[0]["labels"]
+
+
+def test_an_alert_of_a_turn_that_never_ends_is_resolved(tmp_path: Path) -> None:
+    """A drill pages nobody for ever, and no watchdog raises it again."""
+    (tmp_path / "point").mkdir()
+    with AlertReceiver() as receiver:
+        runtime = EmbeddedRuntime(tmp_path / "scratch", snapshots=None, alertmanager=receiver.url)
+        with closing(runtime):
+            rehearsal = runtime.open(3, TASK, "ax", tmp_path / "point")
+            rehearsal.prepare()
+            rehearsal.interrupt()
+            assert [alert["status"]["state"] for alert in receiver.alerts()] == ["active"]
+            rehearsal.close()
+            assert [alert["status"]["state"] for alert in receiver.alerts()] == ["resolved"]
 
 
 def test_a_request_that_arrived_was_not_cut(opened: Callable[[int], Rehearsal]) -> None:
@@ -95,6 +115,15 @@ def test_a_file_that_cannot_be_used_is_one_sentence(
         (tmp_path / "point" / "actor" / "journal.jsonl").mkdir()
         with pytest.raises(AxnbError, match=r"^a file of the rehearsal cannot be used: Is a dir"):
             rehearsal.observe()
+
+
+def test_an_actor_that_refuses_says_why(opened: Callable[[int], Rehearsal]) -> None:
+    rehearsal = opened(3)
+    assert isinstance(rehearsal, EmbeddedRehearsal)
+    with closing(rehearsal):
+        rehearsal.prepare()
+        with pytest.raises(AxnbError, match=r"^the actor refuses: the actor has no bucket"):
+            rehearsal._node.suspend()
 
 
 @pytest.mark.parametrize("where", ["file", "server"])

@@ -207,6 +207,8 @@ class Node:
             try:
                 answer = channel.unary_unary(f"/axnb.Actor/{method}")(told, timeout=20.0)
             except grpc.RpcError as err:
+                if err.code() is grpc.StatusCode.FAILED_PRECONDITION:
+                    raise AxnbError(f"the actor refuses: {err.details()}") from err
                 raise AxnbError(f"the actor does not answer: {err.code().name}.") from err
         found = json.loads(answer)
         assert isinstance(found, dict)
