@@ -24,11 +24,8 @@ def _unanswered() -> LogBuilder:
 
 
 #: Logs with many kinds of findings; `make test-all` takes the others as well.
-_QUICK = ("crafted-sqlite", "g3-sqlite", "mixed-seq-sqlite")
-LOGS = [
-    pytest.param(log, id=log.name, marks=[] if log.name in _QUICK else pytest.mark.slow)
-    for log in ax_logs.sqlite_logs()
-]
+_QUICK = ("crafted-sqlite",)
+LOGS = ax_logs.some_quick(ax_logs.sqlite_logs(), *_QUICK)
 
 
 @pytest.mark.parametrize("log", LOGS)

@@ -70,12 +70,6 @@ def _carry_out(store: Store, question: Question, script: Plan | None = None) -> 
     return len(trail)
 
 
-def _some(logs: list[RealLog], *quick: str) -> list[object]:
-    """All logs, of which only the named ones are quick enough for `make test`."""
-    marks = {log.name: () if log.name in quick else (pytest.mark.slow,) for log in logs}
-    return [pytest.param(log, id=log.name, marks=marks[log.name]) for log in logs]
-
-
 #: Logs that are quick enough for `make test`.
 _QUICK = ("crafted-sqlite", "g5b-builtin-sqlite", "upgraded-g6-g8-sqlite")
 
@@ -103,7 +97,7 @@ def test_sqlite_and_every_server(log: RealLog, tmp_path: Path) -> None:
     assert any(plans) or log.name == "checkpointd-shaped-sqlite"
 
 
-@pytest.mark.parametrize("log", _some(ax_logs.postgres_logs(), "g5-custom-postgres"))
+@pytest.mark.parametrize("log", ax_logs.some_quick(ax_logs.postgres_logs(), "g5-custom-postgres"))
 def test_postgres(log: RealLog, postgres: PostgresServer) -> None:
     store = PostgresStore(postgres)
     store.run(log.dump)
