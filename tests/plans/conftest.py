@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from axnb.testing.logs import LogBuilder
 from tests.plans.stores import PostgresStore, SqliteStore, Store
 from tests.servers import PostgresServer
 
 StoreOf = Callable[[LogBuilder], Store]
+
+Ways = Sequence[tuple[object, ...]]
+
+
+def on_both(ways: Ways, server: Ways, file: Ways | None = None) -> list[ParameterSet]:
+    """Ways on each kind of store, for an indirect `store_of`: all that are not named are slow."""
+    quick = {"sqlite": ways if file is None else file, "postgres": server}
+    return [
+        pytest.param(kind, *way, marks=() if way in named else (pytest.mark.slow,))
+        for kind, named in quick.items()
+        for way in ways
+    ]
 
 
 @pytest.fixture(scope="session")

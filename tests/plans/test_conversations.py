@@ -18,7 +18,7 @@ from axnb.settings import Settings
 from axnb.testing.logs import LogBuilder, StoredRow, answer, call, say
 from axnb.testing.logs import ask as ask_a_person
 from axnb.triaging import ConversationTriage, Question, Triage, triage
-from tests.plans.conftest import StoreOf
+from tests.plans.conftest import StoreOf, on_both
 from tests.plans.stores import SqliteStore, Store, apply, ask, changing, undo
 
 #: Ids that end a literal or a comment, begin a command of a client, or cannot be seen.
@@ -62,7 +62,11 @@ def _round_trip(store: Store, question: Question, found: Plan) -> Triage:
 # --- unblock -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("generation", ["G5", "G5b", "G6", "G7", "G8"])
+@pytest.mark.parametrize(
+    ("store_of", "generation"),
+    on_both([("G5",), ("G5b",), ("G6",), ("G7",), ("G8",)], [("G6",)], [("G5",), ("G8",)]),
+    indirect=["store_of"],
+)
 def test_unblock(generation: str, store_of: StoreOf) -> None:
     log = LogBuilder(generation)
     log.turn("fine", "hi", say("hello"))
@@ -254,8 +258,14 @@ def _with_broken_row(generation: str, broken: str, at: int) -> LogBuilder:
     return log
 
 
-@pytest.mark.parametrize("generation", ["G4", "G6", "G8"])
-@pytest.mark.parametrize("at", [1, 2, 4])
+_BROKEN = [(generation, at) for generation in ("G4", "G6", "G8") for at in (1, 2, 4)]
+
+
+@pytest.mark.parametrize(
+    ("store_of", "generation", "at"),
+    on_both(_BROKEN, [("G4", 2), ("G6", 4), ("G8", 1)], [("G4", 1), ("G6", 2), ("G8", 4)]),
+    indirect=["store_of"],
+)
 def test_quarantine(generation: str, at: int, store_of: StoreOf) -> None:
     """An undecodable input, output or end: the rest can be read, and is not left interrupted."""
     store = store_of(_with_broken_row(generation, '{"conversation_id":"c"', at))
@@ -374,8 +384,16 @@ def test_an_earlier_plan_that_still_keeps_rows(store_of: StoreOf) -> None:
 # --- the owner -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("written", "asked"), [("G7", "G8"), ("G8", "G7")])
-@pytest.mark.parametrize("owner", ["drill", 'it\'s \\ "x"\n'])
+_ODD_OWNER = 'it\'s \\ "x"\n'
+_OWNERS = [("G7", "G8", "drill"), ("G8", "G7", "drill")]
+_OWNERS += [("G7", "G8", _ODD_OWNER), ("G8", "G7", _ODD_OWNER)]
+
+
+@pytest.mark.parametrize(
+    ("store_of", "written", "asked", "owner"),
+    on_both(_OWNERS, [("G8", "G7", _ODD_OWNER)], [("G7", "G8", _ODD_OWNER)]),
+    indirect=["store_of"],
+)
 def test_name_the_owner(written: str, asked: str, owner: str, store_of: StoreOf) -> None:
     log = LogBuilder(written, owner)
     log.turn("c", "hi", say("a"))

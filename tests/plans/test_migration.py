@@ -19,14 +19,14 @@ from axnb.testing.logs import LogBuilder, StoredRow, answer, call, decide, say, 
 from axnb.testing.logs import ask as question
 from axnb.triaging import Question
 from tests import ax_logs
-from tests.plans.conftest import StoreOf
+from tests.plans.conftest import StoreOf, on_both
 from tests.plans.stores import PostgresStore, SqliteStore, Store, apply, ask, changing, undo
 from tests.servers import PostgresServer
 
 HARNESSES = (Harness("antigravity", False), Harness("drill", True))
 
 #: From -> to: ways on, and ways back.
-WAYS = [
+WAYS: list[tuple[str, str]] = [
     *(("G3", to) for to in ("G6", "G8")),
     ("G4", "G6"),
     ("G5", "G7"),
@@ -84,7 +84,15 @@ def _table(store: Store, table: str, column: str) -> dict[tuple[str, int], str]:
     return {(name, step): payload for name, step, payload in store.rows(table)}
 
 
-@pytest.mark.parametrize(("old", "new"), WAYS, ids=lambda name: name)
+#: A way on and a way back of each shape of a row.
+_QUICK = [("G3", "G8"), ("G5", "G7"), ("G6", "G8"), ("G8", "G5b")]
+
+
+@pytest.mark.parametrize(
+    ("store_of", "old", "new"),
+    on_both(WAYS, _QUICK, [*_QUICK, ("G5b", "G6"), ("G6", "G5b"), ("G7", "G6")]),
+    indirect=["store_of"],
+)
 def test_a_row_says_the_same(old: str, new: str, store_of: StoreOf) -> None:
     store = store_of(_log(old))
     before = store.rows()
@@ -361,7 +369,17 @@ REAL_WAYS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "old", "new"), REAL_WAYS)
+_QUICK_REAL_WAYS = [("mixed-seq-sqlite", "G5", "G8"), ("g6-custom-sqlite", "G6", "G8")]
+_QUICK_REAL_WAYS += [("g8-sqlite", "G8", "G6")]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        pytest.param(*way, marks=() if way in _QUICK_REAL_WAYS else (pytest.mark.slow,))
+        for way in REAL_WAYS
+    ],
+)
 def test_rows_of_real_servers(name: str, old: str, new: str, tmp_path: Path) -> None:
     log = next(log for log in ax_logs.sqlite_logs() if log.name == name)
     store = SqliteStore.copy(log.sqlite, tmp_path)

@@ -71,7 +71,7 @@ def _carry_out(store: Store, question: Question, script: Plan | None = None) -> 
 
 
 #: Logs that are quick enough for `make test`.
-_QUICK = ("crafted-sqlite", "g5b-builtin-sqlite", "upgraded-g6-g8-sqlite")
+_QUICK = ("crafted-sqlite", "upgraded-g6-g8-sqlite")
 
 
 @pytest.mark.parametrize(
@@ -87,10 +87,13 @@ def test_sqlite(log: RealLog, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
 def test_sqlite_and_every_server(log: RealLog, tmp_path: Path) -> None:
+    """Every second server and the newest; of two logs that are neighbours it is not the same."""
     plans = []
+    questions = list(dict.fromkeys(_questions(log)))
+    begin = ax_logs.sqlite_logs().index(log) % 2
     with Case(settings=Settings()) as case:
         load(case, [SqliteStore.copy(log.sqlite, tmp_path).source])
-        for question in _questions(log):
+        for question in dict.fromkeys((*questions[begin::2], questions[-1])):
             store = SqliteStore.copy(log.sqlite, tmp_path)
             first = plan(case, triage(case, question))
             plans.append(_carry_out(store, question, first))
