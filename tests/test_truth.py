@@ -107,14 +107,19 @@ def test_every_answer_on_sqlite(log: RealLog) -> None:
     _check_answers(log, str(log.sqlite))
 
 
-@pytest.mark.parametrize("log", ax_logs.postgres_logs(), ids=lambda log: log.name)
+@pytest.mark.parametrize(
+    "log",
+    ax_logs.some_quick(ax_logs.postgres_logs(), "g5-custom-postgres", "g8-endings-postgres"),
+)
 def test_every_answer_on_postgres(log: RealLog, postgres: PostgresServer) -> None:
     dsn = postgres.create_database()
     postgres.execute(log.dump, dsn.rsplit("/", 1)[1])
     _check_answers(log, dsn)
 
 
-@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
+@pytest.mark.parametrize(
+    "log", ax_logs.some_quick(ax_logs.sqlite_logs(), "crafted-sqlite", "g3-sqlite", "g8-sqlite")
+)
 def test_names_of_conversations_mean_nothing(log: RealLog, tmp_path: Path) -> None:
     names = ax_logs.rename_conversations(log.sqlite, tmp_path / "log.sqlite")
     with Case(settings=Settings()) as case:
@@ -128,7 +133,10 @@ def test_names_of_conversations_mean_nothing(log: RealLog, tmp_path: Path) -> No
         assert does == truth["does"], f"{log.name}, {target}, {conversation_id}, {request}"
 
 
-@pytest.mark.parametrize("log", ax_logs.postgres_logs(), ids=lambda log: log.name)
+@pytest.mark.parametrize(
+    "log",
+    ax_logs.some_quick(ax_logs.postgres_logs(), "g5-custom-postgres", "g8-endings-postgres"),
+)
 def test_the_same_rows_in_sqlite_and_postgres(
     log: RealLog, postgres: PostgresServer, tmp_path: Path
 ) -> None:
