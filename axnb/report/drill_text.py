@@ -166,7 +166,9 @@ def _offered(result: Result, looked: DrillView | None) -> list[Command]:
     if worst.policy in POLICIES and worst.name.isdecimal():
         only = ["--policy", worst.policy, "--points", worst.name]
         commands.append([*again, *only, "--keep", "kept"])
-    if "read-before-retry" not in {point.policy for point in points}:
+    # Others go on in their own way.
+    is_ours = result.parameters.get("runtime") == "embedded"
+    if is_ours and "read-before-retry" not in {point.policy for point in points}:
         commands.append([*again, "--policy", "read-before-retry", "--out", "drill"])
     if any(point.became == "uncertain" for point in points):
         commands.append(explain("AX203"))

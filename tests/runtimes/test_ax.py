@@ -290,7 +290,7 @@ from pathlib import Path
 from axnb.runtimes import Task
 from axnb.runtimes.ax import AxRuntime
 binary, scratch = map(Path, sys.argv[1:])
-runtime = AxRuntime.open_with(binary, False, "sqlite", scratch)
+runtime = AxRuntime.open_with([binary], scratch)
 runtime.open(3, Task("c", "op"), "ax", scratch).prepare()
 print("ready", flush=True)
 time.sleep(1000)
@@ -300,16 +300,17 @@ time.sleep(1000)
 @pytest.mark.slow
 def test_nothing_is_left_of_a_drill_that_is_killed(tmp_path: Path) -> None:
     binary = wrapper(tmp_path / "b", "G8", sidecar=True)
-    words = [sys.executable, "-c", _DRILL, str(binary), str(tmp_path)]
+    scratch = tmp_path / "scratch"
+    words = [sys.executable, "-c", _DRILL, str(binary), str(scratch)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]) as drill:
         assert drill.stdout is not None
         said = drill.stdout.readline()
-        running = _of(tmp_path)
+        running = _of(scratch)
         drill.kill()
     assert said == b"ready\n"
     # The drill, its reaper, a server with its sidecar, an actor, the tools and a watchdog.
     assert len(running) == 7
-    until(lambda: not _of(tmp_path), "nothing of it runs")
+    until(lambda: not _of(scratch) and not scratch.exists(), "nothing of it is left")
 
 
 def _of(folder: Path) -> list[bytes]:

@@ -80,7 +80,7 @@ def _marks(found: Judged) -> list[str]:
 
 
 def test_a_crash_after_the_commit(deployment: Deployment, tmp_path: Path) -> None:
-    found = _commanded(deployment, 3, tmp_path)
+    found = _commanded(deployment, 3, tmp_path / "s")
     assert _marks(found) == ["input", "text", "end", "input", "thought", "tool_call"]
     seen = found.rehearsed.seen
     assert seen is not None
@@ -105,7 +105,7 @@ def test_a_crash_after_the_commit(deployment: Deployment, tmp_path: Path) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("point", [5, CANCELLED])
 def test_a_client_that_leaves(deployment: Deployment, point: int, tmp_path: Path) -> None:
-    found = _commanded(deployment, point, tmp_path)
+    found = _commanded(deployment, point, tmp_path / "s")
     seen = found.rehearsed.seen
     assert seen is not None, found.rehearsed.told
     assert seen.interruption.answer.cancelled
@@ -160,8 +160,8 @@ def _conversation(sentence: str) -> str:
 def test_a_person_interrupts(deployment: Deployment, tmp_path: Path) -> None:
     settings = _settings(deployment.folder, "start", "resume", "effects", "reverse", guided=True)
     person = _Person(deployment)
-    runtime = CommandRuntime(settings, tmp_path, confirmed=True, ask=person)
-    found = _rehearsed(runtime, settings, 3, tmp_path)
+    runtime = CommandRuntime(settings, tmp_path / "s", confirmed=True, ask=person)
+    found = _rehearsed(runtime, settings, 3, tmp_path / "s")
     assert _marks(found) == ["input", "text", "end", "input", "thought", "tool_call"]
     assert found.interruption().startswith("a person interrupted at point 3")
     assert person.asked == ["Get", "The"]
@@ -172,8 +172,8 @@ def test_a_person_does_everything(deployment: Deployment, tmp_path: Path) -> Non
     """Only the ledger is read by a command. This person is too late to interrupt."""
     settings = _settings(deployment.folder, "effects", guided=True)
     person = _Person(deployment)
-    runtime = CommandRuntime(settings, tmp_path, confirmed=True, ask=person)
-    found = _rehearsed(runtime, settings, 3, tmp_path)
+    runtime = CommandRuntime(settings, tmp_path / "s", confirmed=True, ask=person)
+    found = _rehearsed(runtime, settings, 3, tmp_path / "s")
     assert person.asked == ["Send", "Send", "Bring", "Send", "Undo"]
     seen = found.rehearsed.seen
     assert seen is not None, found.rehearsed.told

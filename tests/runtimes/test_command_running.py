@@ -121,7 +121,7 @@ def test_without_a_table_there_is_no_deployment(tmp_path: Path) -> None:
 
 
 def test_a_point_without_a_command_is_not_run(tmp_path: Path) -> None:
-    runtime = CommandRuntime(_settings(interrupts={"3": ("x",)}), tmp_path, confirmed=True)
+    runtime = CommandRuntime(_settings(interrupts={"3": ("x",)}), tmp_path / "s", confirmed=True)
     try:
         runtime.open(3, _TASK, "ax", tmp_path)
         for point in (4, CANCELLED):
@@ -135,7 +135,7 @@ def test_a_guided_drill_needs_a_person(tmp_path: Path, monkeypatch: pytest.Monke
     read, write = os.pipe()
     with os.fdopen(read) as nobody, os.fdopen(write, "w"):
         monkeypatch.setattr(sys, "stdin", nobody)
-        runtime = CommandRuntime(_settings(guided=True), tmp_path, confirmed=True)
+        runtime = CommandRuntime(_settings(guided=True), tmp_path / "s", confirmed=True)
         try:
             with pytest.raises(NotRunError, match="person"):
                 runtime.open(1, _TASK, "ax", tmp_path)
@@ -180,7 +180,7 @@ def test_a_person_at_a_terminal(keyboard: int, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_nobody_is_waited_for_after_the_end(keyboard: int, tmp_path: Path) -> None:
-    runtime = CommandRuntime(_settings(guided=True), tmp_path, confirmed=True)
+    runtime = CommandRuntime(_settings(guided=True), tmp_path / "s", confirmed=True)
     runtime.open(3, _TASK, "ax", tmp_path)
     ask = runtime._asked_here()
     with ThreadPoolExecutor(1) as pool:
@@ -194,7 +194,7 @@ def test_names_are_new_in_every_run(tmp_path: Path) -> None:
     settings = _settings(conversation="mine-{point}-{run}")
     tasks = []
     for _ in range(2):
-        runtime = CommandRuntime(settings, tmp_path, confirmed=True)
+        runtime = CommandRuntime(settings, tmp_path / "s", confirmed=True)
         tasks.append(runtime.task_for(_TASK, 3, "ax"))
         again = runtime.task_for(_TASK, 3, "ax")
         assert again.conversation_id == f"{tasks[-1].conversation_id}-2"

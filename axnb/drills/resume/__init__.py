@@ -148,7 +148,13 @@ def open_runtime(options: ResumeOptions, scratch: Path, ask: Ask | None = None) 
     if options.runtime == "command":
         from axnb.runtimes.command import CommandRuntime
 
-        return CommandRuntime(options.settings, scratch, confirmed=options.confirmed, ask=ask)
+        return CommandRuntime(
+            options.settings,
+            scratch,
+            confirmed=options.confirmed,
+            ask=ask,
+            keep=options.keep is not None,
+        )
     from axnb.runtimes.embedded.runtime import EmbeddedRuntime
 
     return EmbeddedRuntime(

@@ -14,13 +14,16 @@ from axnb.drills.resume.checks import CHECKS, Check
 from axnb.drills.resume.judging import Judged, overall
 from axnb.drills.resume.options import ResumeOptions
 from axnb.result import Result, Verdict
-from axnb.runtimes import CANCELLED, POLICIES, NotRunError, Program, Runtime
+from axnb.runtimes import CANCELLED, POLICIES, NotRunError, Policy, Program, Runtime
 from axnb.started import Started
 from axnb.text import count
 
 _SCHEMA = "axnb.resume-drill/1"
 
 _MOST_WHY = 8
+
+#: A deployment goes on in its own way, whatever the policy is called.
+_THEIRS = "as the deployment itself goes on"
 
 
 def resume_result(
@@ -31,7 +34,7 @@ def resume_result(
     points = [list(group) for _, group in groupby(found, key=lambda j: (j.policy, j.point))]
     matrix = [group for group in points if group[0].point != CANCELLED]
     steps = [step for group in matrix for step in _steps(group)]
-    policies = [_policy(name, points) for name in options.policies]
+    policies = [_policy(name, options, points) for name in options.policies]
     verdict: Verdict = overall([policy["verdict"] for policy in policies])
     return Result(
         drill="resume",
@@ -94,12 +97,14 @@ def _told(check: Check) -> dict[str, Any]:
     }
 
 
-def _policy(name: str, points: Sequence[Sequence[Judged]]) -> dict[str, Any]:
+def _policy(
+    name: Policy, options: ResumeOptions, points: Sequence[Sequence[Judged]]
+) -> dict[str, Any]:
     own = [group for group in points if group[0].policy == name]
     cancelled = [group[0] for group in own if group[0].point == CANCELLED]
     told: dict[str, Any] = {
         "policy": name,
-        "means": POLICIES[name],  # type: ignore[index]
+        "means": _THEIRS if options.runtime == "command" else POLICIES[name],
         "verdict": overall([judged.verdict for group in own for judged in group]),
         "points": [_point(group) for group in own if group[0].point != CANCELLED],
     }
@@ -223,19 +228,31 @@ def _scope(options: ResumeOptions, program: Program, found: Sequence[Judged]) ->
 
 
 def _parameters(options: ResumeOptions, program: Program) -> dict[str, Any]:
-    snapshots = {"": "folder", None: "none"}.get(options.snapshots, "given")
+    is_ours = options.runtime == "embedded"
     return {
         "runtime": options.runtime,
         "policies": list(options.policies),
         "idempotent": options.idempotent,
         "retry": options.retry,
-        "store": options.store,
+        # Where a deployment has its log, its settings say.
+        "store": "" if options.runtime == "command" else options.store,
         "generation": program.generation,
         "points": list(options.points),
-        "snapshots": snapshots,
+        "snapshots": _bucket(options) if is_ours else _bucket_of_others(options),
         "repeat": options.repeat,
         "seed": options.seed,
     }
+
+
+def _bucket(options: ResumeOptions) -> str:
+    return {"": "folder", None: "none"}.get(options.snapshots, "given")
+
+
+def _bucket_of_others(options: ResumeOptions) -> str:
+    """Of a released AX there is none; of a deployment, what its settings name."""
+    command = options.settings.command
+    is_named = options.runtime == "command" and command is not None and command.snapshots
+    return "given" if is_named else "none"
 
 
 def _again(options: ResumeOptions) -> list[str]:
@@ -244,6 +261,7 @@ def _again(options: ResumeOptions) -> list[str]:
     words += ["--idempotent"] if options.idempotent else []
     words += [f"--store={options.store}"] if options.store != "sqlite" else []
     words += [f"--generation={options.target.name}"]
+    words += [f"--ax-bin={binary.name}" for binary in options.ax_bin]
     words += [f"--points={','.join(map(str, options.points))}"]
     words += [f"--repeat={options.repeat}", f"--seed={options.seed}"] * (options.repeat > 1)
     return words

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from axnb.checks.told import keyed
 from axnb.drills.resume.replay import missed, other, wrong_replay
 from axnb.drills.resume.seen import Log, Seen, delivered, told_error
 from axnb.result import Verdict
@@ -37,7 +38,7 @@ def check_state(seen: Seen) -> Check:
     if not rows:
         return Check(expected, "the log has no row of the conversation", "failed")
     last = rows[-1]
-    evidence = (_row(last.step, last.digest),)
+    evidence = (_row(seen, last.step, last.digest),)
     if not seen.log.readable:
         told = f"no server of {seen.observation.generation} can read the conversation"
         return Check(expected, told, "failed", evidence)
@@ -46,7 +47,7 @@ def check_state(seen: Seen) -> Check:
     inputs = sum(row.mark == "input" for row in rows)
     if odd:
         told = f"step {odd[0].step} ends a turn as {_state(odd[0].state)}"
-        return Check(expected, told, "failed", tuple(_row(r.step, r.digest) for r in odd))
+        return Check(expected, told, "failed", tuple(_row(seen, r.step, r.digest) for r in odd))
     if last.state != "STATE_COMPLETED":
         told = f"the last state is {_state(last.state)} (step {last.step}): the turn has no end"
         return Check(expected, told, "failed", evidence)
@@ -74,7 +75,7 @@ def check_log(seen: Seen) -> Check:
     wrong += _changed(seen)
     wrong += _not_logged(seen)
     wrong += [(lost, ()) for lost in _lost_content(seen)]
-    evidence = tuple(_row(row.step, row.digest) for row in log.rows)
+    evidence = tuple(_row(seen, row.step, row.digest) for row in log.rows)
     if wrong:
         observed = "; ".join(sentence for sentence, _ in wrong)
         shown = tuple(entry for _, entries in wrong for entry in entries)
@@ -101,11 +102,11 @@ def _changed(seen: Seen) -> list[tuple[str, tuple[Evidence, ...]]]:
     now = {row.step: row.digest for row in seen.log.rows}
     found: list[tuple[str, tuple[Evidence, ...]]] = []
     for row in seen.before.rows:
-        was = _row(row.step, row.digest)
+        was = _row(seen, row.step, row.digest)
         if row.step not in now:
             found.append((f"step {row.step} was there and is gone", (was,)))
         elif now[row.step] != row.digest:
-            evidence = (was, _row(row.step, now[row.step]))
+            evidence = (was, _row(seen, row.step, now[row.step]))
             found.append((f"step {row.step} was changed", evidence))
     return found
 
@@ -174,11 +175,11 @@ def check_effect(seen: Seen) -> Check:
         return Check(expected, "the tool system cannot be read", "inconclusive")
     evidence = (
         *evidence_of_effects(effects),
-        *(_row(row.step, row.digest) for row, _ in seen.results),
+        *(_row(seen, row.step, row.digest) for row, _ in seen.results),
     )
     if not effects:
         if retry == "barrier" and seen.asks and not seen.results:
-            shown = tuple(_row(row.step, row.digest) for row, _ in seen.asks)
+            shown = tuple(_row(seen, row.step, row.digest) for row, _ in seen.asks)
             return Check(expected, "no effect, and a person is asked", "ok", shown)
         told = "no effect"
         if seen.results:
@@ -308,8 +309,9 @@ def _state(name: str) -> str:
 # --- evidence: the same for the same rehearsal, and without a payload ----------------------------
 
 
-def _row(step: int, digest: str) -> Evidence:
-    return {"kind": "row", "step": step, "digest": digest}
+def _row(seen: Seen, step: int, digest: str) -> Evidence:
+    # A plain digest of a short payload can be guessed.
+    return {"kind": "row", "step": step, "digest": keyed(digest, seen.log.key)}
 
 
 def _object(key: str, digest: str) -> Evidence:

@@ -13,6 +13,7 @@ import duckdb
 
 from axnb.ax.versions import GENERATIONS
 from axnb.case.case import Case, ask
+from axnb.checks.kept import digest_key
 from axnb.evidence.buckets import BucketLocator
 from axnb.evidence.load import load_log
 from axnb.evidence.locators import locate
@@ -22,6 +23,8 @@ from axnb.settings import Settings
 from axnb.text import cut_middle, safe
 from axnb.triaging import histories
 
+#: What follows may be a piece of a payload.
+_QUOTING = re.compile(r"(unmarshal event:).*", re.DOTALL)
 _PORT = re.compile(r"(127\.0\.0\.1|\[::1\]|localhost):[0-9]+")
 
 
@@ -71,6 +74,8 @@ class Log:
     decoded: int
     stored: int
     rejected: int
+    #: By which digests are keyed: whoever has the log can derive it, and nobody else.
+    key: bytes = b""
 
     @property
     def last_step(self) -> int:
@@ -170,7 +175,8 @@ def told_error(answer: Answer) -> str | None:
     code, _, words = answer.error.partition(": ")
     if code == "UNAVAILABLE" and "harness" not in words:
         return f"{code}: the connection was lost"
-    return cut_middle(safe(_PORT.sub(r"\1:…", answer.error)), 200)
+    told = _PORT.sub(r"\1:…", answer.error)
+    return cut_middle(safe(_QUOTING.sub(r"\1 …", told)), 200)
 
 
 def delivered(answer: Answer, kind: str) -> list[Output]:
@@ -236,6 +242,7 @@ def _log(session: duckdb.DuckDBPyConnection, conversation_id: str, generation: s
         decoded=history.contents_decoded if history else 0,
         stored=history.contents_stored if history else 0,
         rejected=int(rejected),
+        key=digest_key(session),
     )
 
 

@@ -26,11 +26,17 @@ class CommandRuntime:
 
     Nothing runs unless a person `confirmed` it, or `unattended` says that nobody has to: else
     UsageError names what would. `ask` asks a person in guided mode; without it, whoever sits at the
-    terminal is asked.
+    terminal is asked. `scratch` goes at the end, even if we are killed, unless it is to be kept.
     """
 
     def __init__(
-        self, settings: Settings, scratch: Path, *, confirmed: bool = False, ask: Ask | None = None
+        self,
+        settings: Settings,
+        scratch: Path,
+        *,
+        confirmed: bool = False,
+        ask: Ask | None = None,
+        keep: bool = False,
     ) -> None:
         found = settings.command
         if found is None:
@@ -47,7 +53,7 @@ class CommandRuntime:
         self._terminal: Terminal | None = None
         self._run = secrets.token_hex(3)
         self._given: Counter[str] = Counter()
-        self._reaper = Reaper()
+        self._reaper = Reaper(None if keep else scratch)
 
     @property
     def program(self) -> Program:

@@ -139,7 +139,7 @@ class Node:
             "eventlog": {"sqlite": {"filename": log}} if is_file else {"postgres": {"dsn": log}},
             # Of the two layouts a server reads its own.
             HARNESS: harness,
-            "harnesses": {HARNESS: harness},
+            "harnesses": {HARNESS: dict(harness)},
             "axnb": {"suspend": self._setup.bucket is not None},
         }
         self._config.write_text(yaml.safe_dump(told), encoding="utf-8")
