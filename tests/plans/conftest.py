@@ -14,6 +14,9 @@ from tests.servers import PostgresServer
 
 StoreOf = Callable[[LogBuilder], Store]
 
+#: A test that is quick enough for `make test` on each kind of store.
+BOTH = pytest.mark.parametrize("store_of", ["sqlite", "postgres"], indirect=True)
+
 Ways = Sequence[tuple[object, ...]]
 
 
@@ -33,11 +36,14 @@ def databases() -> list[str]:
     return []
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def store_of(
     request: pytest.FixtureRequest, tmp_path: Path, databases: list[str]
 ) -> Iterator[StoreOf]:
-    """Write a built log into a store: SQLite, and a schema with an odd name in PostgreSQL."""
+    """Write a built log into a store: SQLite, and a schema with an odd name in PostgreSQL.
+
+    The latter is slow, but where a test says otherwise.
+    """
     used: list[PostgresStore] = []
 
     def write(log: LogBuilder) -> Store:

@@ -18,7 +18,7 @@ from axnb.settings import Settings
 from axnb.testing.logs import LogBuilder, StoredRow, answer, call, say
 from axnb.testing.logs import ask as ask_a_person
 from axnb.triaging import ConversationTriage, Question, Triage, triage
-from tests.plans.conftest import StoreOf, on_both
+from tests.plans.conftest import BOTH, StoreOf, on_both
 from tests.plans.stores import SqliteStore, Store, apply, ask, changing, undo
 
 #: Ids that end a literal or a comment, begin a command of a client, or cannot be seen.
@@ -113,6 +113,7 @@ def test_a_lost_execution_of_g3_is_completed(store_of: StoreOf) -> None:
     assert "STATE_COMPLETED" in changing(script)[0].statements
 
 
+@BOTH
 def test_hostile_ids(store_of: StoreOf) -> None:
     log = LogBuilder("G8")
     log.turn("other", "hi")
@@ -163,6 +164,7 @@ def test_no_number_is_left(store_of: StoreOf) -> None:
 # --- a person first ------------------------------------------------------------------------------
 
 
+@BOTH
 def test_calls_are_read_back_before_a_section_can_run(store_of: StoreOf) -> None:
     log = LogBuilder("G8")
     log.turn("fine", "hi", call("charge", {"n": 1}), answer({"ok": True}))
@@ -232,6 +234,7 @@ def test_nothing_changes_in_a_log_that_has_moved_on(
     assert store.rows() == before
 
 
+@BOTH
 def test_an_undo_comes_too_late_for_a_log_that_went_on(store_of: StoreOf) -> None:
     log = LogBuilder("G8")
     log.interrupted("c", "hi")

@@ -19,7 +19,7 @@ from axnb.testing.logs import LogBuilder, StoredRow, answer, call, decide, say, 
 from axnb.testing.logs import ask as question
 from axnb.triaging import Question
 from tests import ax_logs
-from tests.plans.conftest import StoreOf, on_both
+from tests.plans.conftest import BOTH, StoreOf, on_both
 from tests.plans.stores import PostgresStore, SqliteStore, Store, apply, ask, changing, undo
 from tests.servers import PostgresServer
 
@@ -134,6 +134,7 @@ ODD_MESSAGES = [
 ]
 
 
+@BOTH
 @pytest.mark.parametrize("new", ["G5b", "G8"])
 def test_odd_messages(new: str, store_of: StoreOf) -> None:
     log = LogBuilder("G6", "drill")
@@ -170,6 +171,7 @@ STEP_RESULTS = {
 }
 
 
+@BOTH
 def test_results_on_the_way_back(store_of: StoreOf) -> None:
     """A result that is no object has no place in a Struct: it stands under the key `result`."""
     log = LogBuilder("G8")
@@ -201,6 +203,7 @@ def test_results_on_the_way_back(store_of: StoreOf) -> None:
 # --- what cannot be carried over -----------------------------------------------------------------
 
 
+@BOTH
 def test_undecodable_rows_stay_as_they_are(store_of: StoreOf) -> None:
     log = _log("G6")
     broken = ["{", "", '{"step":1,"step":2}', '{"messages":{}}', '{"messages":[{"content":[]}]}']
@@ -300,6 +303,7 @@ def test_no_way_back_to_a_generation_without_names(store_of: StoreOf) -> None:
 # --- a log that moves ----------------------------------------------------------------------------
 
 
+@BOTH
 def test_nothing_changes_in_a_log_that_has_moved_on(store_of: StoreOf) -> None:
     log = _log("G6")
     store = store_of(log)
@@ -312,6 +316,7 @@ def test_nothing_changes_in_a_log_that_has_moved_on(store_of: StoreOf) -> None:
     assert store.rows() == before
 
 
+@BOTH
 def test_an_undo_loses_no_row_of_a_later_server(store_of: StoreOf) -> None:
     store = store_of(_log("G6"))
     _, script = ask(store, Question("G8", HARNESSES))
