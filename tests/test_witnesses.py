@@ -190,6 +190,7 @@ def test_a_row_that_cannot_be_read_is_not_compared(case: Case, tmp_path: Path) -
     assert any(s.startswith("1 row of log not compared") for s in answer.scope)
 
 
+@pytest.mark.slow
 def test_many_rows_in_another_spelling(case: Case, tmp_path: Path) -> None:
     """More than are compared at once; the one that differs is found all the same."""
     log, other = LogBuilder("G8"), LogBuilder("G8")

@@ -131,6 +131,7 @@ def bundles(huge: Desk) -> dict[type[View], dict[str, str]]:
     return {kind: kind(huge)._repr_mimebundle_() for kind in kinds}
 
 
+@pytest.mark.slow
 def test_a_view_is_of_bounded_size(bundles: dict[type[View], dict[str, str]]) -> None:
     for bundle in bundles.values():
         Page(bundle["text/html"]).check()
@@ -138,6 +139,7 @@ def test_a_view_is_of_bounded_size(bundles: dict[type[View], dict[str, str]]) ->
         assert len(bundle["text/plain"]) < 30_000
 
 
+@pytest.mark.slow
 def test_what_is_not_shown_is_counted(bundles: dict[type[View], dict[str, str]]) -> None:
     shown = Page(bundles[ConversationsView]["text/html"]).text
     assert "50 of 20,004 are shown; frame has all." in shown
