@@ -81,9 +81,23 @@ def _policy(policy: Policy, looked: DrillView, colour: bool) -> list[str]:
         lines.append(_row(point, widths, colour))
         if point.outcomes:
             lines.append(_cut(f"     {'; '.join(point.outcomes)}", WIDTH))
+        if point.reversal is not None and point.reversal.verdict == "failed":
+            lines.append(_cut(f"     not undone: {safe(point.reversal.observed)}", WIDTH))
+    lines += _cancelled(policy.cancelled, colour)
     if policy.more:
         lines.append(f"  … {policy.more:,} more; the report has all")
     return lines
+
+
+def _cancelled(point: Point | None, colour: bool) -> list[str]:
+    """The cancellation after the commit, where it is not as expected."""
+    if point is None or point.verdict == "ok":
+        return []
+    told = next((step.observed for step in point.steps if step is not None), "")
+    if point.reversal is not None and point.reversal.verdict == "failed":
+        told += f"; not undone: {point.reversal.observed}"
+    shown, _ = verdict_word(point.verdict, colour)
+    return [_cut(f"  cancelled after the commit: {shown}  {safe(told)}", WIDTH)]
 
 
 def _has_effects(policy: Policy) -> bool:

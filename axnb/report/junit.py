@@ -6,7 +6,7 @@ unreadable or unknown. A warning or a note is told in the output of a case that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -32,7 +32,7 @@ def render_junit(result: Result) -> str:
     root = ET.Element("testsuites", name=_text(f"axnb {result.drill}"))
     _add_suite(root, "verdict", [_verdict(result)])
     _add_suite(root, "sources", _first(result.sources, _source))
-    _add_suite(root, "steps", _first(result.steps, _step))
+    _add_suite(root, "steps", _first([*result.steps, *_beside_steps(result)], _step))
     _add_suite(root, "findings", list(_checks(result)))
     for kind in ("tests", "failures", "errors", "skipped"):
         root.set(kind, str(sum(int(suite.get(kind, "0")) for suite in root)))
@@ -89,6 +89,21 @@ def _source(source: Mapping[str, Any]) -> ET.Element:
         doubts += [f"Some {noun} could not be read."] if source["rejected"] else []
     became = "inconclusive" if doubts else "ok"
     return _case("axnb.sources", f"{source['name']} is read whole", became, counts, doubts[:_MOST])
+
+
+def _beside_steps(result: Result) -> Iterator[dict[str, Any]]:
+    """What a drill verifies beside its steps: that effects were reversed, and the cancellation."""
+    for policy in result.answer.get("policies") or ():
+        cancelled = policy.get("cancellation")
+        for point in policy.get("points") or ():
+            if point.get("reversal"):
+                place = {"policy": policy["policy"], "point": point["point"], "check": "reversal"}
+                yield {**place, **point["reversal"]}
+        if cancelled:
+            place = {"policy": policy["policy"], "point": "cancelled", "check": "cancellation"}
+            yield {**place, **cancelled}
+            if cancelled.get("reversal"):
+                yield {**place, "check": "reversal", **cancelled["reversal"]}
 
 
 def _step(step: Mapping[str, Any]) -> ET.Element:

@@ -151,7 +151,7 @@ class Snapshot:
     key: str
     #: sha256 of the object that holds the actor's files.
     digest: str
-    #: What the actor's state in it says, such as `{"turns": 1}`; empty where nobody can read it.
+    #: What the actor's state in it says, `{"turns", "digest"}`; empty where nobody can read it.
     state: Mapping[str, Any]
 
 
@@ -182,7 +182,7 @@ class Observation:
     restored: Snapshot | None = None
     #: The newest that can be restored now; None where there is none, or nobody can read it.
     newest: Snapshot | None = None
-    #: What the actor says of its own state now.
+    #: The same of the actor's state now; None where it cannot be asked.
     actor: Mapping[str, Any] | None = None
 
 
@@ -248,6 +248,9 @@ class Runtime(Protocol):
         By `chance` the place and the moment of the interruption are drawn among those that fit the
         point; without it they are the usual ones.
         """
+
+    def stop(self) -> None:
+        """Break off what runs now: rehearsals fail soon. What can be reversed, still can be."""
 
     def close(self) -> None:
         """End what all rehearsals share."""

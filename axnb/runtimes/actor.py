@@ -93,6 +93,7 @@ class Actor:
         restored = self._restored.get(conversation_id)
         return {
             "state": told(self._equipment, conversation_id),
+            "summary": self._equipment.memory.read(conversation_id).summary(),
             "restored": None if restored is None else asdict(restored),
             "busy": self._turn_lock(conversation_id).locked(),
         }

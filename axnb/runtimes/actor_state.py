@@ -69,8 +69,9 @@ class State:
         return replace(self, turns=max(self.turns, self.turn))
 
     def summary(self) -> dict[str, Any]:
-        """What a snapshot's version is told by."""
-        return {"turns": self.turns, "outputs": self.outputs, "chain": self.chain}
+        """What a snapshot's version is told by: turns, outputs, and a digest of the whole."""
+        digest = hashlib.sha256(self.text().encode()).hexdigest()
+        return {"turns": self.turns, "outputs": self.outputs, "digest": digest}
 
     def text(self) -> str:
         """The file's text."""

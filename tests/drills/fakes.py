@@ -17,6 +17,7 @@ from typing import Any
 from axnb.ax import rows
 from axnb.ax.rows import Part, Row
 from axnb.ax.versions import GENERATIONS, Generation
+from axnb.drills.resume.rehearsing import Job, Rehearsed, Rehearsing
 from axnb.errors import AxnbError
 from axnb.runtimes import (
     Answer,
@@ -31,6 +32,7 @@ from axnb.runtimes import (
     Task,
     content,
 )
+from axnb.settings import Settings
 
 PENDING, COMPLETED = 1, 3
 
@@ -77,6 +79,10 @@ class Script:
     answers: Callable[[Answer, Answer], tuple[Answer, Answer]] = lambda a, b: (a, b)
     #: Is raised instead of going on.
     error: Exception | None = None
+    #: Does the task's turn come to its end before anything is done to it?
+    is_over: bool = False
+    #: Changes what the reversal reads back.
+    reversal: Callable[[Reversal], Reversal] = lambda read_back: read_back
 
 
 @dataclass
@@ -100,6 +106,9 @@ class FakeRuntime:
         self, point: int, task: Task, policy: Policy, scratch: Path, chance: Random | None = None
     ) -> FakeRehearsal:
         return FakeRehearsal(self, point, task, scratch, self.scripts.get(point, Script()))
+
+    def stop(self) -> None:
+        pass
 
     def close(self) -> None:
         pass
@@ -127,6 +136,8 @@ class FakeRehearsal:
         arguments = json.dumps({"operation_id": self.task.operation_id})
         self.log.add(4, content.user_text(self.task.text), owner="antigravity")
         self.log.add(5, content.call("call_1", self.task.tool, arguments))
+        if self.script.is_over:
+            self.log.add(6, state=COMPLETED)
         outputs = (Output(5, "tool_call", arguments),)
         answer = Answer(self.task.text, outputs, "UNAVAILABLE: Socket closed")
         cut = Interruption("SIGKILL of server and actor", answer, ("server", "actor"))
@@ -191,10 +202,16 @@ class FakeRehearsal:
 
     def reverse(self) -> Reversal:
         self.released = True
-        return Reversal((self.effect(),), "1 effect released, and the ledger was read back")
+        told = "1 effect released, and the ledger was read back"
+        return self.script.reversal(Reversal((self.effect(),), told))
 
     def close(self) -> None:
         self.runtime.closed += 1
 
 
-__all__ = ["AxnbError", "FakeRehearsal", "FakeRuntime", "Log", "NotRunError", "Script"]
+def rehearsed(runtime: FakeRuntime, job: Job, scratch: Path) -> Rehearsed:
+    """Do one rehearsal."""
+    return Rehearsing(runtime, scratch, Settings()).rehearse(job)
+
+
+__all__ = ["AxnbError", "FakeRehearsal", "FakeRuntime", "Log", "NotRunError", "Script", "rehearsed"]

@@ -13,11 +13,20 @@ from axnb.ax.versions import GENERATIONS
 from axnb.drills.resume import ResumeOptions, run_with
 from axnb.drills.resume.checks import CHECKS
 from axnb.drills.resume.judging import judged
-from axnb.drills.resume.rehearsing import Job, rehearse
+from axnb.drills.resume.rehearsing import Job
+from axnb.errors import AxnbError
 from axnb.result import Result
-from axnb.runtimes import Answer, Interruption, Observation, Output, Snapshot, Task
-from axnb.settings import Settings
-from tests.drills.fakes import FakeRuntime, Log, Script
+from axnb.runtimes import (
+    Answer,
+    Interruption,
+    NotRunError,
+    Observation,
+    Output,
+    Reversal,
+    Snapshot,
+    Task,
+)
+from tests.drills.fakes import COMPLETED, FakeRuntime, Log, Script, rehearsed
 
 
 def run_fake(tmp_path: Path, runtime: FakeRuntime, **options: Any) -> Result:
@@ -68,11 +77,32 @@ def _number(step: int, value: str) -> Callable[[Interruption], Interruption]:
     return wound
 
 
-def _firing(seen: Observation) -> tuple[dict[str, Any], ...]:
-    return tuple({**alert, "state": "firing"} for alert in seen.alerts or ())
+def _alert_is(**changes: str) -> Script:
+    def wound(seen: Observation) -> Observation:
+        return replace(seen, alerts=tuple({**alert, **changes} for alert in seen.alerts or ()))
+
+    return Script(observation=wound)
 
 
-_UNREADABLE = "insert into conversation_log values ('other', 99, '{')"
+def _effect_is(**changes: str) -> Callable[[Observation], Observation]:
+    def wound(seen: Observation) -> Observation:
+        return replace(seen, effects=tuple({**effect, **changes} for effect in seen.effects or ()))
+
+    return wound
+
+
+def _attempts(asked: int, told: int) -> Callable[[Observation], Observation]:
+    def wound(seen: Observation) -> Observation:
+        (request,) = seen.requests or ()
+        return replace(
+            seen,
+            requests=({**request, "attempt": asked},),
+            reported=({**request, "attempt": told},),
+        )
+
+    return wound
+
+
 _OTHER = Snapshot("ax/snapshots/2", "f" * 64, {"turns": 1})
 
 #: Check -> rehearsals in which it alone is not ok.
@@ -80,19 +110,14 @@ WOUNDS: dict[str, list[tuple[str, Script]]] = {
     "state": [
         ("failed", Script(log=lambda log: forge(log, "STATE_FAILED"))),
         ("failed", Script(log=lambda log: forge(log, "STATE_CANCELED"))),
+        ("failed", Script(log=lambda log: log.add(12, state=COMPLETED))),
     ],
     "log-sequence": [
         ("failed", Script(log=lambda log: cut(log, 2))),
         ("failed", Script(log=lambda log: cut(log, 5))),
         ("failed", Script(log=lambda log: change(log, 4))),
-        (
-            "failed",
-            Script(
-                log=lambda log: log.execute(
-                    "insert into conversation_log values (?, 99, '{')", ("other",)
-                )
-            ),
-        ),
+        ("failed", Script(log=lambda log: say(log, 9, "Which", "Whose"))),
+        ("failed", Script(log=lambda log: say(log, 9, "antigravity", "evil"))),
     ],
     "snapshot-version": [
         ("failed", _observed(restored=_OTHER)),
@@ -100,18 +125,23 @@ WOUNDS: dict[str, list[tuple[str, Script]]] = {
         ("failed", _observed(newest=None)),
         ("failed", _observed(newest=Snapshot("k", "1" * 64, {"turns": 2}))),
         ("failed", _observed(newest=Snapshot("k", "1" * 64, {"turns": 4}))),
+        ("failed", _observed(actor={"turns": 3, "digest": "1" * 64})),
         ("inconclusive", _observed(newest=Snapshot("k", "1" * 64, {}))),
+        ("inconclusive", _observed(newest=Snapshot("k", "1" * 64, {"turns": "three"}))),
         ("not-run", _observed(bucket=None)),
     ],
     "side-effect": [
         ("failed", Script(observation=_second_effect())),
         # The same thing under another operation id is the same thing twice.
         ("failed", Script(observation=_second_effect(operation_id="op-other"))),
+        ("failed", Script(observation=_effect_is(status="released"))),
     ],
     "retry-count": [
         ("failed", _observed(reported=())),
         ("failed", _observed(requests=())),
-        ("inconclusive", _observed(reported=None)),
+        ("failed", _observed(requests=(), reported=())),
+        ("failed", Script(interruption=lambda cut: replace(cut, requests=5))),
+        ("failed", Script(observation=_attempts(1, 9))),
         ("inconclusive", _observed(requests=None)),
     ],
     "response": [
@@ -121,6 +151,9 @@ WOUNDS: dict[str, list[tuple[str, Script]]] = {
         ("failed", Script(interruption=_number(7, "another life"))),
         ("failed", Script(answers=lambda a, b: (a, replace(b, outputs=())))),
         ("failed", Script(answers=lambda a, b: (replace(a, outputs=a.outputs[:1]), b))),
+        ("failed", Script(answers=lambda a, b: (replace(a, outputs=a.outputs * 2), b))),
+        ("failed", Script(answers=lambda a, b: (replace(a, outputs=a.outputs[::-1]), b))),
+        ("failed", Script(answers=lambda a, b: (a, replace(b, outputs=a.outputs + b.outputs)))),
     ],
     "alert": [
         ("failed", _observed(alerts=())),
@@ -145,6 +178,13 @@ def cut(log: Log, step: int) -> None:
     log.execute("delete from conversation_log where step = ?", (step,))
 
 
+def say(log: Log, step: int, old: str, new: str) -> None:
+    log.execute(
+        "update conversation_log set payload = replace(payload, ?, ?) where step = ?",
+        (old, new, step),
+    )
+
+
 def change(log: Log, step: int) -> None:
     log.execute(
         "update conversation_log set payload = replace(payload, 'Reserve', 'Release')"
@@ -164,7 +204,7 @@ def change(log: Log, step: int) -> None:
 def test_a_wound_turns_its_check_alone(
     tmp_path: Path, check: str, verdict: str, script: Script
 ) -> None:
-    done = judged(rehearse(FakeRuntime({7: script}), job(7), tmp_path, Settings()))
+    done = judged(rehearsed(FakeRuntime({7: script}), job(7), tmp_path))
     bad = {name: found.verdict for name, found in done.checks.items() if found.verdict != "ok"}
     assert bad == {check: verdict}
     assert done.verdict != "ok"
@@ -172,3 +212,65 @@ def test_a_wound_turns_its_check_alone(
 
 def test_every_check_has_a_wound() -> None:
     assert list(WOUNDS) == list(CHECKS)
+
+
+def test_a_row_of_somebody_else_is_not_counted(tmp_path: Path) -> None:
+    unreadable = "insert into conversation_log values ('other', 99, '{')"
+    script = Script(log=lambda log: log.execute(unreadable))
+    assert judged(rehearsed(FakeRuntime({7: script}), job(7), tmp_path)).verdict == "ok"
+
+
+@pytest.mark.parametrize("reservation", ["R-77", "R", ""])
+def test_a_part_of_a_name_is_not_the_name(tmp_path: Path, reservation: str) -> None:
+    """The ledger has R-77, R or nothing; the log and the user were told of R-7."""
+    script = Script(observation=_effect_is(reservation=reservation))
+    checks = judged(rehearsed(FakeRuntime({7: script}), job(7), tmp_path)).checks
+    assert checks["side-effect"].verdict == ("failed" if reservation else "inconclusive")
+    assert checks["response"].verdict == "failed"
+
+
+def test_what_was_never_interrupted_proves_nothing(tmp_path: Path) -> None:
+    done = judged(rehearsed(FakeRuntime({7: Script(is_over=True)}), job(7), tmp_path))
+    assert {check.verdict for check in done.checks.values()} == {"inconclusive"}
+    assert done.why == "the task was over before it was interrupted: this proves nothing."
+
+
+@pytest.mark.parametrize(
+    "wound",
+    [
+        lambda read_back: replace(read_back, effects=()),
+        lambda read_back: replace(
+            read_back, effects=({**read_back.effects[0], "operation_id": "op-other"},)
+        ),
+        lambda read_back: replace(
+            read_back, effects=({**read_back.effects[0], "status": "reserved"},)
+        ),
+    ],
+)
+def test_a_reversal_that_reads_back_something_else(
+    tmp_path: Path, wound: Callable[[Reversal], Reversal]
+) -> None:
+    done = judged(rehearsed(FakeRuntime({7: Script(reversal=wound)}), job(7), tmp_path))
+    assert {check.verdict for check in done.checks.values()} == {"ok"}
+    assert (done.reversal.verdict, done.verdict, done.needs_person) == ("failed", "failed", True)
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict", "told"),
+    [
+        # A recovery that never comes back is no mere doubt.
+        (AxnbError("the actor did not start."), "failed", "the actor did not start."),
+        (RecursionError("a payload"), "failed", "a fault that axnb does not know (RecursionError)"),
+        (NotRunError("a person stopped it."), "inconclusive", "a person stopped it."),
+    ],
+)
+def test_what_breaks_off_is_told_and_undone(
+    tmp_path: Path, error: Exception, verdict: str, told: str
+) -> None:
+    runtime = FakeRuntime({7: Script(error=error)})
+    found = rehearsed(runtime, job(7), tmp_path)
+    done = judged(found)
+    assert told in found.told
+    assert "a payload" not in found.told
+    assert {check.verdict for check in done.checks.values()} == {verdict}
+    assert (done.reversal.verdict, runtime.closed) == ("ok", 1)

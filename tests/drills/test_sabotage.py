@@ -15,7 +15,7 @@ from typing import Any
 
 from axnb.drills.resume.checks import CHECKS
 from axnb.drills.resume.judging import Judged, judged
-from axnb.drills.resume.rehearsing import Job, rehearse
+from axnb.drills.resume.rehearsing import Job, Rehearsing
 from axnb.runtimes import Answer, Interruption, Task
 from axnb.runtimes.embedded.runtime import EmbeddedRehearsal, EmbeddedRuntime
 from axnb.settings import Settings
@@ -166,10 +166,11 @@ class SabotagedRuntime(EmbeddedRuntime):
 def sabotaged(scratch: Path) -> dict[str, Judged]:
     """Every sabotage, and one rehearsal without."""
     runtime = SabotagedRuntime(scratch, keep=True)
+    rehearsing = Rehearsing(runtime, scratch, Settings())
 
     def do(name: str) -> Judged:
         task = Task(f"drill-{name}", f"op-{name}", item=f"seat {name}")
-        return judged(rehearse(runtime, Job(POINT, "read-before-retry", task), scratch, Settings()))
+        return judged(rehearsing.rehearse(Job(POINT, "read-before-retry", task)))
 
     names = [*SABOTAGES, "none"]
     try:

@@ -15,16 +15,15 @@ from axnb.case.case import Case
 from axnb.drills.resume import ResumeOptions, rehearsing, run_with
 from axnb.drills.resume.judging import judged
 from axnb.drills.resume.options import planned
-from axnb.drills.resume.rehearsing import Job, rehearse
+from axnb.drills.resume.rehearsing import Job
 from axnb.drills.resume.replay import wrong_replay
 from axnb.errors import AxnbError
 from axnb.loading import load
 from axnb.result import EXIT_CODES, Result
 from axnb.runtimes import POINTS, Answer, Observation, Output, Task, content
-from axnb.settings import Settings
 from axnb.testing.logs import LogBuilder, answer, call
 from axnb.triaging import Question, triage
-from tests.drills.fakes import FakeRehearsal, FakeRuntime, Log, Script
+from tests.drills.fakes import FakeRehearsal, FakeRuntime, Log, Script, rehearsed
 from tests.runtimes.driver import InProcess, write_config
 from tests.runtimes.scripted import Scripted
 
@@ -39,7 +38,7 @@ def one(tmp_path: Path, script: Script, generation: str = "G8") -> dict[str, tup
     """Check -> verdict and what was observed, of one rehearsal."""
     runtime = FakeRuntime({3: script}, GENERATIONS[generation])
     job = Job(3, POLICY, Task("drill-3", "op-3"))
-    found = judged(rehearse(runtime, job, tmp_path, Settings()))
+    found = judged(rehearsed(runtime, job, tmp_path))
     return {name: (check.verdict, check.observed) for name, check in found.checks.items()}
 
 
@@ -63,7 +62,7 @@ def _replayed(cursor: int, *numbers: int, error: str | None = None) -> Answer:
     ],
 )
 def test_a_cursor_is_accepted_and_ignored(answer: Answer, wrong: str | None) -> None:
-    assert wrong_replay([1, 2, 3, 4], answer) == wrong
+    assert wrong_replay([1, 2, 3, 4], 4, answer) == wrong
 
 
 def test_a_cursor_that_is_ignored_fails_the_response(tmp_path: Path) -> None:
@@ -134,7 +133,7 @@ def test_what_depends_on_the_moment_is_told(tmp_path: Path) -> None:
 def test_naming_all_points_is_naming_none() -> None:
     named = ResumeOptions(points=tuple(POINTS))
     assert planned(named) == planned(ResumeOptions())
-    assert sum(line.startswith("ax ") for line in planned(named)) == len(POINTS)
+    assert "points 1, 2, 3, 4, 5, 6, 7, 8, and once cancel it" in planned(named)[0]
 
 
 # --- somebody else is at work, and what breaks off -----------------------------------------------
@@ -158,7 +157,7 @@ def test_what_changed_in_between_is_not_resumed(
 
     monkeypatch.setattr(rehearsing, "read", reading)
     job = Job(3, POLICY, Task("drill-3", "op-3"))
-    found = rehearse(runtime, job, tmp_path, Settings())
+    found = rehearsed(runtime, job, tmp_path)
     assert found.seen is None
     assert "somebody else goes on with it; nothing was resumed" in found.told
     assert runtime.closed == 1
@@ -172,10 +171,10 @@ def test_a_database_that_blinks_drops_no_point(tmp_path: Path) -> None:
     assert (result.measures["points"], result.measures["steps"]) == (8, 56)
     counts = ("ok", "failed", "inconclusive", "not_run")
     assert sum(result.measures[name] for name in counts) == 56
-    assert {s["verdict"] for s in result.steps if s["point"] == 4} == {"inconclusive"}
+    assert {s["verdict"] for s in result.steps if s["point"] == 4} == {"failed"}
     assert {s["observed"] for s in result.steps if s["point"] == 4} == {str(error)}
     assert {s["verdict"] for s in result.steps if s["point"] != 4} == {"ok"}
-    assert (result.verdict, EXIT_CODES[result.verdict]) == ("inconclusive", 3)
+    assert (result.verdict, EXIT_CODES[result.verdict]) == ("failed", 1)
     assert runtime.closed == 9
 
 

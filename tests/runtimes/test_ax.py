@@ -16,7 +16,7 @@ import pytest
 from axnb.ax.versions import GENERATIONS
 from axnb.drills.resume import Judged
 from axnb.drills.resume.judging import judged
-from axnb.drills.resume.rehearsing import Job, rehearse
+from axnb.drills.resume.rehearsing import Job, Rehearsing
 from axnb.errors import AxnbError, UsageError
 from axnb.runtimes import CANCELLED, NotRunError, Policy, Runtime, Task
 from axnb.runtimes.ax import AxRuntime
@@ -40,11 +40,9 @@ def _task(point: int) -> Task:
 def _rehearsed(runtime: Runtime, scratch: Path, *points: int) -> list[Judged]:
     """The points, one after the other; the runtime is closed."""
     scratch.mkdir(exist_ok=True)
+    rehearsing = Rehearsing(runtime, scratch, Settings())
     try:
-        return [
-            judged(rehearse(runtime, Job(point, "ax", _task(point)), scratch, Settings()))
-            for point in points
-        ]
+        return [judged(rehearsing.rehearse(Job(point, "ax", _task(point)))) for point in points]
     finally:
         runtime.close()
 

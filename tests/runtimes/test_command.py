@@ -10,7 +10,7 @@ import pytest
 
 from axnb.drills.resume import Judged
 from axnb.drills.resume.judging import judged
-from axnb.drills.resume.rehearsing import Job, rehearse
+from axnb.drills.resume.rehearsing import Job, Rehearsing
 from axnb.runtimes import CANCELLED, Answer, Runtime, Task
 from axnb.runtimes.command import CommandRuntime
 from axnb.runtimes.processes import Reaper
@@ -61,7 +61,7 @@ def _settings(folder: Path, *verbs: str, guided: bool = False) -> Settings:
 def _rehearsed(runtime: Runtime, settings: Settings, point: int, scratch: Path) -> Judged:
     task = runtime.task_for(_TASK, point, "ax")
     try:
-        return judged(rehearse(runtime, Job(point, "ax", task), scratch, settings))
+        return judged(Rehearsing(runtime, scratch, settings).rehearse(Job(point, "ax", task)))
     finally:
         runtime.close()
 

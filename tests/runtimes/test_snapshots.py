@@ -59,7 +59,7 @@ def test_a_snapshot_is_as_substrate_writes_it(home: Memory, bucket: Path) -> Non
     archive = (folder / "durable-dir.tar.zstd").read_bytes()
     assert snapshot.digest == hashlib.sha256(archive).hexdigest()
     assert (snapshot.state["turns"], snapshot.state["outputs"]) == (1, 1)
-    assert len(snapshot.state["chain"]) == 64
+    assert len(snapshot.state["digest"]) == 64
 
 
 def test_the_same_state_gives_the_same_bytes(home: Memory, tmp_path: Path) -> None:

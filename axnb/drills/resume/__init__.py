@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from axnb.drills.resume.answer import resume_result
 from axnb.drills.resume.judging import Judged, judged
 from axnb.drills.resume.options import TOOL, ResumeOptions
-from axnb.drills.resume.rehearsing import Job, rehearse
+from axnb.drills.resume.rehearsing import Job, Rehearsing
 from axnb.errors import AxnbError
 from axnb.result import Result
 from axnb.runtimes import CANCELLED, Policy, Runtime, Task
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
     from axnb.runtimes.command import Ask
 
 __all__ = ["Judged", "ResumeOptions", "run", "run_with"]
+
+#: Operations that a sentence names.
+_MOST_TOLD = 10
 
 #: Rehearsals at a time: each has processes that mostly wait for each other.
 _AT_ONCE = 4
@@ -68,14 +70,11 @@ def run_with(
     jobs = [job for policy in options.policies for job in _jobs(runtime, options, policy)]
     # A person can do one thing at a time, and so can a deployment.
     at_once = _AT_ONCE if options.runtime == "embedded" else 1
-    stopped = threading.Event()
     # What axnb itself copies goes with the rest, even if we are killed.
-    settings = replace(options.settings, scratch=scratch)
+    rehearsing = Rehearsing(runtime, scratch, replace(options.settings, scratch=scratch))
 
     def do(job: Job) -> Judged:
-        if stopped.is_set():
-            raise AxnbError("stopped.")
-        done = judged(rehearse(runtime, job, scratch, settings))
+        done = judged(rehearsing.rehearse(job))
         progress(done)
         return done
 
@@ -83,13 +82,31 @@ def run_with(
         futures = [pool.submit(do, job) for job in jobs]
         try:
             found = [future.result() for future in futures]
-        except BaseException:
-            stopped.set()
-            runtime.close()
+        except BaseException as err:
+            rehearsing.stopped.set()
+            runtime.stop()
             for future in futures:
                 future.cancel()
+            if options.runtime == "command":
+                _tell_what_is_left(futures, err)
             raise
     return resume_result(options, runtime, found, started)
+
+
+def _tell_what_is_left(futures: Sequence[Future[Judged]], err: BaseException) -> None:
+    """Raises AxnbError with the operations that a broken-off drill could not undo."""
+    ended = [future.result() for future in futures if _is_done(future)]
+    left = [done.rehearsed.job.task.operation_id for done in ended if done.rehearsed.not_reversed]
+    if left:
+        told = ", ".join(left[:_MOST_TOLD]) + (", …" if len(left) > _MOST_TOLD else "")
+        raise AxnbError(
+            f"stopped; what it did may still be there: undo {told} in the tool."
+        ) from err
+
+
+def _is_done(future: Future[Judged]) -> bool:
+    wait([future])
+    return not future.cancelled() and future.exception() is None
 
 
 def _jobs(runtime: Runtime, options: ResumeOptions, policy: Policy) -> Iterator[Job]:

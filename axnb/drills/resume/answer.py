@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from axnb.drills.resume.checks import CHECKS, Check
+from axnb.drills.resume.checks import CHECKS
+from axnb.drills.resume.evidence import Check
 from axnb.drills.resume.judging import Judged, overall
 from axnb.drills.resume.options import ResumeOptions
 from axnb.result import Result, Verdict
@@ -42,7 +43,7 @@ def resume_result(
         parameters=_parameters(options, program),
         sources=(),
         examined=tuple(_examined(options, program)),
-        why=tuple(_why(matrix))[:_MOST_WHY],
+        why=tuple(_why(points))[:_MOST_WHY],
         measures=_measures(matrix, steps),
         steps=tuple(steps),
         scope=tuple(_scope(options, program, found)),
@@ -163,14 +164,21 @@ def _measures(
     }
 
 
-def _why(matrix: Sequence[Sequence[Judged]]) -> Iterator[str]:
-    for policy, groups in groupby(matrix, key=lambda group: group[0].policy):
+def _why(points: Sequence[Sequence[Judged]]) -> Iterator[str]:
+    for policy, groups in groupby(points, key=lambda group: group[0].policy):
         every = [judged for group in groups for judged in group]
-        told = list(_sorts(every))
+        matrix = [judged for judged in every if judged.point != CANCELLED]
+        told = list(_sorts(matrix))
         if not told:
-            told = [f"{count(len(every), 'rehearsal')}: all seven observations are as expected"]
+            told = [f"{count(len(matrix), 'rehearsal')}: all seven observations are as expected"]
         yield f"{policy}: {'; '.join(told)}."
-        yield from _depends(policy, every)
+        yield from _depends(policy, matrix)
+        for judged in every:
+            if judged.cancellation is not None and judged.cancellation.verdict != "ok":
+                yield f"{policy}, cancelled after the commit: {judged.cancellation.observed}."
+            if judged.reversal.verdict == "failed":
+                where = f"point {judged.point}" if judged.point else "the cancellation"
+                yield f"{policy}, {where}: {judged.reversal.observed}."
 
 
 def _sorts(every: Sequence[Judged]) -> Iterator[str]:
@@ -219,11 +227,12 @@ def _scope(options: ResumeOptions, program: Program, found: Sequence[Judged]) ->
         yield "The server is axnb's own, built after the facts of AX: it proves no AX binary."
     yield "One conversation with one effect a point, nothing beside it: no load, no second server."
     if options.repeat == 1:
-        yield "Each point was interrupted once, at one moment (--repeat tries others)."
+        yield "Each point was interrupted once, at one moment (--repeat tries others at 1, 3, 4)."
     yield from dict.fromkeys(
-        f"Point {j.point} under {j.policy}: {j.rehearsed.told}"
+        f"{f'Point {j.point}' if j.point else 'The cancellation'} under {j.policy}: "
+        f"{j.rehearsed.told}"
         for j in found
-        if j.rehearsed.seen is None and j.point != CANCELLED
+        if j.rehearsed.seen is None
     )
 
 

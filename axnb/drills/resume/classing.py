@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from axnb.drills.resume.checks import Check
+from axnb.drills.resume.evidence import Check
 from axnb.drills.resume.seen import Seen
 
 EffectClass = Literal["executed", "reused", "re-executed", "uncertain", "not-executed"]
@@ -29,6 +29,9 @@ def effect_class(seen: Seen) -> EffectClass:
         return "not-executed"
     if not seen.results:
         return "uncertain"
+    if seen.interruption.requests is None:
+        # Nobody counts: a call that was there before may have been made before.
+        return "uncertain" if seen.called_before else "executed"
     return "reused" if seen.interruption.requests else "executed"
 
 
@@ -53,7 +56,7 @@ def why(seen: Seen, checks: Mapping[str, Check]) -> str:
         if effects > 1
         else "the tool was asked again, and took it for the same operation",
     }[found]
-    if not seen.is_over:
+    if not seen.is_usable:
         return f"{told}; every later request is refused"
     if seen.resumed.error is not None:
         return f"{told}; the resume was refused"

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from axnb.drills.resume.checks import CHECKS, Check, evidence_of_effects
+from axnb.drills.resume.checks import CHECKS
 from axnb.drills.resume.classing import effect_class, needs_person, why
+from axnb.drills.resume.evidence import RELEASED, Check, evidence_of_effects
 from axnb.drills.resume.rehearsing import Rehearsed
 from axnb.drills.resume.seen import Seen
 from axnb.drills.resume.timeline import timeline
@@ -24,6 +25,9 @@ def overall(verdicts: Sequence[Verdict]) -> Verdict:
     if "not-run" not in verdicts:
         return "ok"
     return "inconclusive" if "ok" in verdicts else "not-run"
+
+
+_FINE = Check("", "", "ok")
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,8 @@ class Judged:
     def needs_person(self) -> bool:
         """Must a person do something? Where nothing was seen, a person must look."""
         seen = self.rehearsed.seen
+        if self.reversal.verdict == "failed" or (self.cancellation or _FINE).verdict != "ok":
+            return True
         return seen is None or needs_person(seen, self.checks)
 
     @property
@@ -102,7 +108,7 @@ class Judged:
     def timeline(self) -> list[dict[str, Any]]:
         """Its events, in the order of cause and effect."""
         seen = self.rehearsed.seen
-        return [] if seen is None else timeline(seen)
+        return [] if seen is None else timeline(seen, self.rehearsed.reversal)
 
     def interruption(self) -> str:
         """What was interrupted, and how."""
@@ -111,30 +117,52 @@ class Judged:
 
 
 def judged(rehearsed: Rehearsed) -> Judged:
-    """Judge one rehearsal. What was not seen is not-run or inconclusive, and never ok."""
+    """Judge one rehearsal. What was not seen is never ok; a recovery that never came is failed."""
     seen = rehearsed.seen
     if seen is None:
-        verdict: Verdict = "not-run" if rehearsed.is_not_run else "inconclusive"
-        unseen = Check("to be seen", rehearsed.told, verdict)
+        unseen = Check("to be seen", rehearsed.told, _verdict_unseen(rehearsed))
         is_cancelled = rehearsed.job.point == CANCELLED
         return Judged(
-            rehearsed, dict.fromkeys(CHECKS, unseen), unseen, unseen if is_cancelled else None
+            rehearsed,
+            dict.fromkeys(CHECKS, unseen),
+            _reversal(rehearsed),
+            unseen if is_cancelled else None,
         )
     checks = {name: check(seen) for name, check in CHECKS.items()}
     cancellation = _cancellation(seen) if seen.point == CANCELLED else None
-    return Judged(rehearsed, checks, _reversal(seen, rehearsed.left), cancellation)
+    return Judged(rehearsed, checks, _reversal(rehearsed), cancellation)
 
 
-def _reversal(seen: Seen, left: str) -> Check:
+def _verdict_unseen(rehearsed: Rehearsed) -> Verdict:
+    if rehearsed.is_not_run:
+        return "not-run"
+    is_failed = rehearsed.phase == "resume" and not rehearsed.is_stopped
+    return "failed" if is_failed else "inconclusive"
+
+
+def _reversal(rehearsed: Rehearsed) -> Check:
     expected = "every effect that the drill caused is reversed, and nothing is left"
-    if seen.reversal is None or left:
-        return Check(expected, seen.not_reversed or left, "failed")
-    there = [e for e in seen.reversal.effects if e["status"] != "released"]
-    evidence = evidence_of_effects(seen.reversal.effects)
+    if rehearsed.left:
+        return Check(expected, rehearsed.left, "failed")
+    if not rehearsed.may_have_effects:
+        verdict: Verdict = "not-run" if rehearsed.is_not_run else "inconclusive"
+        return Check(expected, "the task was not sent", verdict)
+    if rehearsed.reversal is None:
+        told = f"{rehearsed.job.task.operation_id} was not undone: {rehearsed.not_reversed}"
+        return Check(expected, told, "failed")
+    read_back = rehearsed.reversal.effects
+    evidence = evidence_of_effects(read_back)
+    there = [effect for effect in read_back if effect["status"] != RELEASED]
     if there:
         told = f"{count(len(there), 'effect')} still there"
         return Check(expected, told, "failed", evidence)
-    return Check(expected, seen.reversal.sentence, "ok", evidence)
+    names = {(effect["operation_id"], effect["reservation"]) for effect in read_back}
+    seen = rehearsed.seen
+    observed = (seen.observation.effects or ()) if seen else ()
+    if any((effect["operation_id"], effect["reservation"]) not in names for effect in observed):
+        told = "an effect that was there is not told of any more"
+        return Check(expected, told, "failed", evidence)
+    return Check(expected, rehearsed.reversal.sentence, "ok", evidence)
 
 
 def _cancellation(seen: Seen) -> Check:
@@ -143,7 +171,7 @@ def _cancellation(seen: Seen) -> Check:
     if effects is None:
         return Check(expected, "the tool system cannot be read", "inconclusive")
     evidence = evidence_of_effects(effects)
-    there = [effect for effect in effects if effect["status"] != "released"]
+    there = [effect for effect in effects if effect["status"] != RELEASED]
     if not there or (len(there) > 1 and seen.task.retry != "read"):
         return Check(expected, f"{count(len(there), 'effect')} there", "failed", evidence)
     known = "and the log holds its result" if seen.results else "and the log does not know it"

@@ -95,13 +95,15 @@ def _list(names: Sequence[object]) -> str:
 
 def planned(options: ResumeOptions) -> list[str]:
     """What a drill does and reads, a line each, in the order in which it is done."""
-    told = [
-        f"{policy} {point}: {POINTS[point]}; resume, ask for the next turn, reverse the effect"
-        for policy in options.policies
-        for point in options.points
-    ]
-    told += [f"{policy}: the client cancels after the commit" for policy in options.policies]
-    times = f", {options.repeat} times each" if options.repeat > 1 else ""
+    points = ", ".join(map(str, options.points))
+    times = f" {options.repeat} times" if options.repeat > 1 else ""
+    where = f"{'point' if len(options.points) == 1 else 'points'} {points}{times}"
     reads = "the log, the tool's ledger, the alerts"
     reads += "" if options.snapshots is None else ", the snapshots"
-    return [*told, f"After each is read{times}: {reads}."]
+    return [
+        *(
+            f"{policy}: interrupt a task at {where}, and once cancel it after the commit"
+            for policy in options.policies
+        ),
+        f"after each: resume, ask for the next turn, read {reads}, and undo the effect",
+    ]

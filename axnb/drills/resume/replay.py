@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from axnb.drills.resume.seen import Log
+from axnb.drills.resume.seen import Log, Seen
 from axnb.runtimes import Answer, Output
 
 
@@ -37,20 +37,20 @@ def _same(logged: str, got: str) -> bool:
         return True
     try:
         return bool(json.loads(logged) == json.loads(got))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 
-def wrong_replay(steps: Sequence[int], answer: Answer) -> str | None:
+def wrong_replay(steps: Sequence[int], last: int, answer: Answer) -> str | None:
     """What is wrong with an answer to a client that named its last step; None if nothing is.
 
-    `steps` are those of the outputs that the log had when the client came back.
+    `steps` are those of the outputs of the open turn when the client came back, `last` is the last
+    step of the log.
     """
     cursor = answer.cursor
     if cursor is None:
         return None
     got = [output.number for output in answer.outputs]
-    last = max(steps, default=0)
     if cursor > last:
         if answer.error is None:
             return f"the client's cursor {cursor} is beyond step {last}, and nobody said so"
@@ -64,5 +64,32 @@ def wrong_replay(steps: Sequence[int], answer: Answer) -> str | None:
     return None
 
 
+def wrong_order(seen: Seen) -> str | None:
+    """What is wrong with the order in which a client got its outputs; None if nothing is.
+
+    A turn that is done again may send again what it sent before; nothing else comes twice.
+    """
+    answers = (seen.first, seen.interruption.answer, seen.resumed, seen.next)
+    for answer in answers:
+        numbers = [output.number for output in answer.outputs if output.number]
+        if numbers != sorted(numbers):
+            return f"the client got steps out of order: {_list(numbers)}"
+        if len(set(numbers)) < len(numbers):
+            return f"the client got steps twice: {_list(numbers)}"
+    before = [output.number for a in answers[:3] for output in a.outputs]
+    if late := [o.number for o in seen.next.outputs if 0 < o.number <= max(before, default=0)]:
+        return f"the next turn sent again what was over: {_list(late)}"
+    ended = max((row.step for row in seen.before.rows if row.mark == "end"), default=0)
+    if old := [o.number for o in seen.resumed.outputs if 0 < o.number <= ended]:
+        return f"the resume sent again what was over: {_list(old)}"
+    return None
+
+
 def _list(steps: Sequence[int]) -> str:
     return ", ".join(map(str, steps))
+
+
+def all_outputs(seen: Seen) -> Sequence[Output]:
+    """Every output that a client got, in order."""
+    answers = (seen.first, seen.interruption.answer, seen.resumed, seen.next)
+    return [output for answer in answers for output in answer.outputs]

@@ -15,10 +15,10 @@ from axnb.ax.versions import GENERATIONS
 from axnb.case.case import Case, ask
 from axnb.checks.kept import digest_key
 from axnb.evidence.buckets import BucketLocator
-from axnb.evidence.load import load_log
+from axnb.evidence.load import LoadOptions, load_log
 from axnb.evidence.locators import locate
 from axnb.evidence.snapshots import load_snapshots
-from axnb.runtimes import Answer, Interruption, Observation, Output, Policy, Reversal, Task
+from axnb.runtimes import Answer, Interruption, Observation, Output, Policy, Task
 from axnb.settings import Settings
 from axnb.text import cut_middle, safe
 from axnb.triaging import histories
@@ -85,9 +85,14 @@ class Log:
     @property
     def completed(self) -> int:
         """Turns that have an end."""
-        return sum(
-            row.state in ("STATE_COMPLETED", "STATE_FAILED", "STATE_CANCELED") for row in self.rows
-        )
+        marks = [row.mark for row in self.rows]
+        return min(marks.count("end"), marks.count("input"))
+
+    @property
+    def is_over(self) -> bool:
+        """Has every turn an end?"""
+        marks = [row.mark for row in self.rows]
+        return bool(marks) and marks.count("end") >= marks.count("input") and marks[-1] == "end"
 
     def parts(self, kind: str) -> Iterator[tuple[LoggedRow, LoggedPart]]:
         """Every part of a kind, with its row."""
@@ -109,24 +114,15 @@ class Seen:
     next: Answer
     observation: Observation
     log: Log
-    reversal: Reversal | None
     #: The log right after the interruption as another version reads it; None where none does.
     taken_over: Log | None = None
-    #: Why the effects could not be undone; empty where they were.
-    not_reversed: str = ""
     #: What is wrong with snapshots of the bucket, a sentence each.
     torn: tuple[str, ...] = ()
 
     @property
-    def is_over(self) -> bool:
-        """Has every turn an end? The last request is run only after what was open is closed."""
+    def is_usable(self) -> bool:
+        """Was the last request answered?"""
         return self.next.error is None
-
-    @property
-    def reservation(self) -> str | None:
-        """What the tool's ledger calls the first effect."""
-        effects = self.observation.effects or ()
-        return str(effects[0]["reservation"]) if effects else None
 
     @property
     def called_before(self) -> bool:
@@ -160,11 +156,22 @@ class Seen:
         return [(row, part) for row, part in self.log.parts("confirmation")]
 
     def _is_about(self, part: LoggedPart) -> bool:
-        try:
-            value = json.loads(part.value or "{}")
-        except ValueError:
-            return False
-        return isinstance(value, dict) and value.get("operation_id") == self.task.operation_id
+        return _object(part).get("operation_id") == self.task.operation_id
+
+
+def _object(part: LoggedPart) -> dict[str, Any]:
+    """What arguments or a result say; empty for what says nothing, or is nested beyond reason."""
+    try:
+        value = json.loads(part.value or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def reservation_of(part: LoggedPart) -> str:
+    """What the tool called the effect, by a result; empty where it does not say."""
+    found = _object(part).get("reservation")
+    return found if isinstance(found, str) else ""
 
 
 def told_error(answer: Answer) -> str | None:
@@ -210,7 +217,8 @@ def read(
     case = Case(None, settings)
     try:
         # No findings are asked for: the checks of the drill look at the rows themselves.
-        load_log(case, locate(locator, settings.environment).log)
+        options = LoadOptions(conversation=None if is_ours else conversation_id)
+        load_log(case, locate(locator, settings.environment).log, options)
         with case.reading() as session:
             log = _log(session, conversation_id, generation)
         if not bucket:
@@ -228,12 +236,9 @@ def read(
 
 
 def _log(session: duckdb.DuckDBPyConnection, conversation_id: str, generation: str) -> Log:
-    ((source, rejected),) = [
-        (found["name"], found["rejected"])
-        for found in ask(session, "sources")
-        if found["kind"] == "eventlog"
-    ]
+    (source,) = [f["name"] for f in ask(session, "sources") if f["kind"] == "eventlog"]
     values = {"source": source, "id": conversation_id}
+    (rejects,) = ask(session, "rejects_of", values)
     seen = histories(session, GENERATIONS[generation], [conversation_id])
     history = seen.get((source, conversation_id))
     return Log(
@@ -241,7 +246,7 @@ def _log(session: duckdb.DuckDBPyConnection, conversation_id: str, generation: s
         readable=bool(history and history.readable and _is_column(history.column, generation)),
         decoded=history.contents_decoded if history else 0,
         stored=history.contents_stored if history else 0,
-        rejected=int(rejected),
+        rejected=int(rejects["rows"]),
         key=digest_key(session),
     )
 

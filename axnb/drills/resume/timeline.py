@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from axnb.drills.resume.seen import LoggedRow, Seen, told_error
-from axnb.runtimes import Answer
+from axnb.runtimes import Answer, Reversal
 
 _WORDS = {
     "input": "logs the input",
@@ -23,7 +23,7 @@ _WORDS = {
 _MARKS = {"tool_call": "call", "tool_result": "result", "confirmation": "question"}
 
 
-def timeline(seen: Seen) -> list[dict[str, Any]]:
+def timeline(seen: Seen, reversal: Reversal | None) -> list[dict[str, Any]]:
     """`{who, what, step, mark}` for each event; the interruption has the mark `kill`."""
     first, task = _split(seen.before.rows)
     after = [row for row in seen.log.rows if row.step > seen.before.last_step]
@@ -45,7 +45,7 @@ def timeline(seen: Seen) -> list[dict[str, Any]]:
         *map(_row, resumed),
         *_asked(seen.next, "asks for the next turn"),
         *map(_row, later),
-        *_reversed(seen),
+        *_reversed(reversal),
     ]
 
 
@@ -71,9 +71,9 @@ def _row(row: LoggedRow) -> dict[str, Any]:
     return _event(who, _WORDS.get(row.mark, row.mark), _MARKS.get(row.mark, row.mark), row.step)
 
 
-def _reversed(seen: Seen) -> Iterator[dict[str, Any]]:
-    if seen.reversal is not None:
-        yield _event("drill", seen.reversal.sentence, "reverse")
+def _reversed(reversal: Reversal | None) -> Iterator[dict[str, Any]]:
+    if reversal is not None:
+        yield _event("drill", reversal.sentence, "reverse")
 
 
 def _event(who: str, what: str, mark: str, step: int | None = None) -> dict[str, Any]:

@@ -100,6 +100,10 @@ class AxRuntime:
         setup = NodeSetup(self._world, scratch, log, None, policy, task)
         return AxRehearsal(setup, point, (old, new), chance)
 
+    def stop(self) -> None:
+        """End every process: what they did is in scratch, and goes with it."""
+        self.close()
+
     def close(self) -> None:
         """End every process of every rehearsal."""
         self._stack.close()

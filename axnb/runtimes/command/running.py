@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from axnb.errors import AxnbError
-from axnb.runtimes.processes import Reaper
+from axnb.runtimes.processes import Group, Reaper
 from axnb.settings_command import Command, CommandSettings, fill
 
 #: The most that is read of what a command prints.
@@ -55,6 +55,7 @@ class Runner:
         self._values = values
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
+        self._running: set[Group] = set()
 
     def has(self, verb: str) -> bool:
         """Is there a command for it?"""
@@ -75,6 +76,13 @@ class Runner:
             raise AxnbError(f"{ran.failure}.")
         return ran.text
 
+    def break_off(self) -> None:
+        """End the commands that are waited for."""
+        with self._lock:
+            running = list(self._running)
+        for group in running:
+            group.kill()
+
     def _run(self, verb: str, command: Command, more: Mapping[str, str]) -> Ran:
         words = [fill(word, {**self._values, **more}) for word in command]
         if shutil.which(words[0]) is None:
@@ -82,6 +90,8 @@ class Runner:
         with self._lock:
             printed = self._folder / f"{next(self._numbers)}-{verb}.out"
         group = self._reaper.group()
+        with self._lock:
+            self._running.add(group)
         process = group.start([*_QUIET, *words], log=printed)
         limit = self._settings.limit(verb)
         exit_code: int | None
@@ -91,6 +101,8 @@ class Runner:
         except AxnbError:
             group.kill()
             exit_code = None
+        with self._lock:
+            self._running.discard(group)
         return Ran(verb, exit_code, _bounded(printed, verb), limit)
 
 

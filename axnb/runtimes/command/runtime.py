@@ -53,6 +53,7 @@ class CommandRuntime:
         self._terminal: Terminal | None = None
         self._run = secrets.token_hex(3)
         self._given: Counter[str] = Counter()
+        self._runners: list[Runner] = []
         self._reaper = Reaper(None if keep else scratch)
 
     @property
@@ -99,7 +100,15 @@ class CommandRuntime:
             "run": self._run,
         }
         runner = Runner(self._command, self._reaper, scratch, values)
+        self._runners.append(runner)
         return CommandRehearsal(self._settings, self._command, runner, ask, point, task)
+
+    def stop(self) -> None:
+        """End the commands that are waited for, and ask for nothing more."""
+        if self._terminal is not None:
+            self._terminal.stop()
+        for runner in self._runners:
+            runner.break_off()
 
     def close(self) -> None:
         """End what the commands left running, and ask for nothing more."""

@@ -7,6 +7,8 @@ import os
 import shutil
 import signal
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -184,6 +186,13 @@ class Node:
         """The snapshot from which the actor was restored."""
         found = self._call_actor("State")["restored"]
         return None if found is None else Snapshot(**found)
+
+    def actor_summary(self) -> Mapping[str, Any] | None:
+        """What the actor says of its state now; None where it does not answer."""
+        with suppress(AxnbError):
+            found: Mapping[str, Any] = self._call_actor("State")["summary"]
+            return found
+        return None
 
     def _call_actor(self, method: str) -> dict[str, Any]:
         import grpc

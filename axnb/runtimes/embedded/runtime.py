@@ -148,6 +148,10 @@ class EmbeddedRuntime:
             generations = (GENERATIONS[old], GENERATIONS[new])
         return EmbeddedRehearsal(setup, point, generations, chance)
 
+    def stop(self) -> None:
+        """End every process: what they did is in scratch, and goes with it."""
+        self.close()
+
     def close(self) -> None:
         """End every process of every rehearsal."""
         self._stack.close()
@@ -291,6 +295,7 @@ class EmbeddedRehearsal:
             taken=self._taken,
             restored=self._restored,
             newest=None if bucket is None else newest(bucket, conversation_id),
+            actor=None if bucket is None else self._node.actor_summary(),
         )
 
     def reverse(self) -> Reversal:
