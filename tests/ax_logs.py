@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 _SHARED = Path(__file__).parents[2] / "shared" / "ax-logs"
 _DATA = Path(__file__).parent / "data" / "ax-logs"
 
@@ -91,6 +93,13 @@ def written_logs(generations: tuple[str, ...]) -> list[RealLog]:
         for log in _logs()
         if log.name.partition("-")[0] in generations and "written_by" in log.truth
     ]
+
+
+def some_quick(logs: list[RealLog], *quick: str) -> list[Any]:
+    """All logs as parameters: the named ones, which differ in kind, and the others as slow."""
+    assert {*quick} <= {log.name for log in logs}
+    marks = {log.name: () if log.name in quick else (pytest.mark.slow,) for log in logs}
+    return [pytest.param(log, id=log.name, marks=marks[log.name]) for log in logs]
 
 
 def _logs() -> list[RealLog]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import settings
 
 from axnb.case.case import Case
 from axnb.evidence.load import load_log
@@ -16,6 +17,10 @@ from tests.s3_server import S3Server
 from tests.servers import PostgresServer
 
 DATA = Path(__file__).parent / "data"
+
+# A loaded machine keeps no deadline; and each run draws other examples.
+settings.register_profile("axnb", deadline=None, max_examples=50)
+settings.load_profile("axnb")
 
 
 @pytest.fixture(scope="session")

@@ -270,14 +270,26 @@ def test_a_timeline_of_wounds_is_no_longer_than_others(axnb: Cli) -> None:
 # --- the width -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", HOSTILE)
-@pytest.mark.parametrize("suffix", ["", "q", "u", "r"])
+#: The conversations of a hostile id, by what follows it; each in turn, the others are slow.
+_SUFFIXES = ("", "q", "u", "r")
+_IDS = [
+    pytest.param(
+        text + suffix,
+        id=f"{suffix}-{what}",
+        marks=() if n % len(_SUFFIXES) == m else (pytest.mark.slow,),
+    )
+    for m, suffix in enumerate(_SUFFIXES)
+    for n, (what, text) in enumerate(HOSTILE.items())
+]
+
+
+@pytest.mark.parametrize("conversation", _IDS)
 def test_no_line_is_wider_than_100_columns(
-    axnb: Cli, what: str, suffix: str, monkeypatch: pytest.MonkeyPatch
+    axnb: Cli, conversation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log, case_file = _hostile_case()
     monkeypatch.chdir(log.parent)
-    result = axnb("show", "--case", case_file.name, "--", "log", HOSTILE[what] + suffix)
+    result = axnb("show", "--case", case_file.name, "--", "log", conversation)
     assert result.exit_code in (0, 1, 3), result.stderr
     assert [line for line in result.stdout.splitlines() if _cells(line) > 100] == []
     assert _raw_controls(result.output) == set()

@@ -85,13 +85,16 @@ def _check_against_truth(log: RealLog, source: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "log", [log for log in ax_logs.sqlite_logs() if log.server_logs], ids=lambda log: log.name
+    "log",
+    ax_logs.some_quick(
+        [log for log in ax_logs.sqlite_logs() if log.server_logs], "g3-sqlite", "g8-sqlite"
+    ),
 )
 def test_what_was_lost_on_sqlite(log: RealLog, tmp_path: Path) -> None:
     _check_against_truth(log, str(log.sqlite), tmp_path)
 
 
-@pytest.mark.parametrize("log", ax_logs.postgres_logs(), ids=lambda log: log.name)
+@pytest.mark.parametrize("log", ax_logs.some_quick(ax_logs.postgres_logs(), "g5-custom-postgres"))
 def test_what_was_lost_on_postgres(log: RealLog, tmp_path: Path, postgres: PostgresServer) -> None:
     dsn = postgres.create_database()
     postgres.execute(log.dump, dsn.rsplit("/", 1)[1])
@@ -187,6 +190,7 @@ def test_a_row_that_cannot_be_read_is_not_compared(case: Case, tmp_path: Path) -
     assert any(s.startswith("1 row of log not compared") for s in answer.scope)
 
 
+@pytest.mark.slow
 def test_many_rows_in_another_spelling(case: Case, tmp_path: Path) -> None:
     """More than are compared at once; the one that differs is found all the same."""
     log, other = LogBuilder("G8"), LogBuilder("G8")
@@ -248,7 +252,7 @@ def _recorded(log: LogBuilder, path: Path, times: list[str]) -> str:
         ("0001-01-01T00:00:00Z", "in the morning", (None, None)),
     ],
 )
-@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata"])
+@pytest.mark.parametrize("zone", [pytest.param("UTC", marks=pytest.mark.slow), "Asia/Kolkata"])
 def test_executions_of_g3_tell_the_time(
     first: str,
     last: str,

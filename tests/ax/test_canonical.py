@@ -203,7 +203,7 @@ def spell_exponent(power: int, random: Random) -> str:
     return f"{random.choice('eE')}{sign}{'0' * random.randrange(3)}{abs(power)}"
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(TREES, RANDOMS)
 @example(Decimal("-0"), Random(0))
 @example(Decimal("1E+400"), Random(0))
@@ -288,7 +288,7 @@ def near_misses(draw: st.DrawFn) -> tuple[Any, Any]:
     return tree, replaced(tree, path, change)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(near_misses(), RANDOMS)
 @example(([Decimal(0)], [Decimal("-0")]), Random(0))
 @example(([Decimal(1)], [Decimal(-1)]), Random(0))
@@ -324,7 +324,7 @@ SMALL_TREES = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(SMALL_TREES, SMALL_TREES, RANDOMS)
 def test_digests_are_equal_exactly_where_trees_are(one: Any, other: Any, random: Random) -> None:
     """Agreement with a comparison that knows nothing of canonical forms."""
@@ -332,7 +332,7 @@ def test_digests_are_equal_exactly_where_trees_are(one: Any, other: Any, random:
     assert (digests[0] == digests[1]) == same(one, other)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(st.text(st.sampled_from('{}[]:,"\\u0ad8e+-. \n\ud800\udc00😀tn'), max_size=20))
 @example("\ud83d\ude00")
 @example('"\ud83d\ude00"')

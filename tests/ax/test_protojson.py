@@ -875,7 +875,7 @@ def damaged(draw: st.DrawFn) -> str:
 
 
 @given(damaged() | st.lists(_PIECES, max_size=10).map("".join))
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @example('{"a":1}}')
 @example("[1,]")
 @example("trueé")

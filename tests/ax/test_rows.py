@@ -44,7 +44,7 @@ def _parts(generation: Generation) -> st.SearchStrategy[Part]:
 
 
 @pytest.mark.parametrize("generation", _ALL, ids=lambda g: g.name)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(data=st.data())
 def test_what_is_written_is_read(generation: Generation, data: st.DataObject) -> None:
     parts = data.draw(st.lists(_parts(generation), max_size=3))

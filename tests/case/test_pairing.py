@@ -288,7 +288,7 @@ def results(pairs: Pairs) -> Iterator[tuple[PairedCall, Mark]]:
 
 
 @given(_MARKS)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 def test_every_call_is_counted_once(found: list[Mark]) -> None:
     """A call that was logged again is an observation of one that is there."""
     pairs = pair(found)
@@ -301,7 +301,7 @@ def test_every_call_is_counted_once(found: list[Mark]) -> None:
 
 
 @given(_MARKS)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 def test_a_result_is_used_once_or_is_an_orphan(found: list[Mark]) -> None:
     """Or a later one took its place, at a call with an id."""
     pairs = pair(found)
@@ -317,7 +317,7 @@ def test_a_result_is_used_once_or_is_an_orphan(found: list[Mark]) -> None:
 
 
 @given(_MARKS)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 def test_no_result_gets_lost_while_a_call_waits_for_it(found: list[Mark]) -> None:
     """A result may replace another only where no open call before it could have had it."""
     pairs = pair(found)
@@ -335,7 +335,7 @@ def test_no_result_gets_lost_while_a_call_waits_for_it(found: list[Mark]) -> Non
 
 
 @given(_MARKS)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 def test_a_pairing_says_how_sure_it_is(found: list[Mark]) -> None:
     """`id` and `order` promise what they say; all else is `inferred`."""
     for paired, result in results(pair(found)):
@@ -354,7 +354,7 @@ def test_a_pairing_says_how_sure_it_is(found: list[Mark]) -> None:
 
 
 @given(_MARKS)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 def test_only_a_guess_is_marked_on_a_call_without_a_result(found: list[Mark]) -> None:
     """Where it cannot be told which of several calls went unanswered."""
     for paired in pair(found).calls:

@@ -137,7 +137,7 @@ def _check_health(shape: str, examples: int) -> None:
         assert len(found.snapshots) >= len(state.built.built)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", ["may", "late-july", "october"])
 def test_a_healthy_installation_has_no_finding_above_info(shape: str) -> None:
     _check_health(shape, 3)
 
@@ -145,7 +145,7 @@ def test_a_healthy_installation_has_no_finding_above_info(shape: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_many_healthy_installations_have_no_finding_above_info(shape: str) -> None:
-    _check_health(shape, 6)
+    _check_health(shape, 4)
 
 
 def test_a_target_that_is_as_they_were_restores_them() -> None:
@@ -206,10 +206,11 @@ _WOUNDS = sorted(WOUNDS.keys() - {"secret-in-tar"})
 
 @pytest.mark.parametrize("name", _WOUNDS)
 def test_a_wound_is_found_and_named(name: str) -> None:
-    _check_wound(name, 2)
+    """The simplest that has it; where else it may be is drawn in `make test-all`."""
+    _check_wound(name, 1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _WOUNDS)
 def test_a_wound_is_found_wherever_it_is(name: str) -> None:
-    _check_wound(name, 5)
+    _check_wound(name, 3)

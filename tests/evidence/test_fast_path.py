@@ -316,7 +316,7 @@ def test_deep_rows_do_not_stop_a_load(tmp_path: Path) -> None:
 
 @given(start=st.integers(0, 2**40), column=st.sampled_from(["seq", "step"]))
 @settings(
-    max_examples=16,
+    max_examples=8,
     deadline=None,
     # A number stands for hundreds of rows; a smaller number is no smaller row.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

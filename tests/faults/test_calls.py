@@ -50,8 +50,14 @@ def test_a_call_without_a_result_after_a_crash_is_unknown() -> None:
     assert _action(found) == "read-back-then-unblock"
 
 
-@pytest.mark.parametrize("ends", [True, False])
-@pytest.mark.parametrize("generation", GENERATIONS)
+@pytest.mark.parametrize(
+    ("generation", "ends"),
+    [
+        pytest.param(name, ends, marks=() if ends == bool(n % 2) else (pytest.mark.slow,))
+        for n, name in enumerate(GENERATIONS)
+        for ends in (True, False)
+    ],
+)
 def test_no_result_never_means_not_executed(generation: str, ends: bool) -> None:
     """No generation's log makes it safe to run again; the answer is never ok."""
     found = triage_of(_log(call("charge"), say("so"), ends=ends, generation=generation), generation)

@@ -219,8 +219,19 @@ def _sentences(result: Result) -> list[str]:
 # --- every verb ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("generation", ["G3", "G8-all"])
-@pytest.mark.parametrize("options", [[], ["--all"], ["--ax-version", "G8"], ["--ax-version", "G4"]])
+@pytest.mark.parametrize(
+    ("generation", "options"),
+    [
+        ("G3", []),
+        ("G8-all", ["--all"]),
+        ("G8-all", ["--ax-version", "G4"]),
+        pytest.param("G3", ["--all"], marks=pytest.mark.slow),
+        pytest.param("G3", ["--ax-version", "G8"], marks=pytest.mark.slow),
+        pytest.param("G3", ["--ax-version", "G4"], marks=pytest.mark.slow),
+        pytest.param("G8-all", [], marks=pytest.mark.slow),
+        pytest.param("G8-all", ["--ax-version", "G8"], marks=pytest.mark.slow),
+    ],
+)
 def test_triage_shows_what_is_there_and_tells_no_contents(
     world: World, generation: str, options: list[str]
 ) -> None:
@@ -229,7 +240,10 @@ def test_triage_shows_what_is_there_and_tells_no_contents(
     assert _sentences(result) == []
 
 
-@pytest.mark.parametrize("generation", ["G4", "G5", "G5b", "G6", "G7"])
+@pytest.mark.parametrize(
+    "generation",
+    ["G5", "G6", *(pytest.param(name, marks=pytest.mark.slow) for name in ("G4", "G5b", "G7"))],
+)
 def test_every_generation_is_read(world: World, generation: str) -> None:
     path = world.log(generation)
     shown = _run("triage", path, "--json", code={1}).stdout
@@ -239,7 +253,7 @@ def test_every_generation_is_read(world: World, generation: str) -> None:
     assert found["sources"][0]["read"] == len(hostile_log(_texts(generation), generation).rows)
 
 
-@pytest.mark.parametrize("generation", ["G3", "G8-all"])
+@pytest.mark.parametrize("generation", [pytest.param("G3", marks=pytest.mark.slow), "G8-all"])
 def test_json_holds_the_same_ids(world: World, generation: str) -> None:
     result = _run("triage", "--case", world.case(generation), "--json", code={1})
     found = json.loads(_safe(result.stdout, piles=True))
@@ -271,7 +285,13 @@ def test_tables_hold_no_formula_and_no_contents(world: World) -> None:
     assert SECRET not in repr(rows) + repr(table)
 
 
-@pytest.mark.parametrize("text", FEW, ids=range(len(FEW)))
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(text, id=str(n), marks=(pytest.mark.slow,) if n % 2 else ())
+        for n, text in enumerate(FEW)
+    ],
+)
 def test_a_conversation_is_shown(world: World, text: str) -> None:
     command = ("show", world.log("G8"), "--case", world.case("G8"), "--", storable(text))
     result = _run(*command, code={1})
@@ -281,12 +301,12 @@ def test_a_conversation_is_shown(world: World, text: str) -> None:
 
 @pytest.mark.slow
 def test_every_conversation_is_shown(world: World) -> None:
-    for text in ALL:
-        for mark in ("", "~"):
-            name = f"{storable(text)}{mark}"
-            case = world.case("G8-all")
-            command = ("show", world.log("G8-all"), "--case", case, "--all", "--", name)
-            assert _too_wide(_safe(_run(*command, code={0, 1, 3}).stdout)) == []
+    """Each text in one of its two conversations, by turns."""
+    log, case = world.log("G8-all"), world.case("G8-all")
+    for number, text in enumerate(ALL):
+        name = f"{storable(text)}{'~' if number % 2 else ''}"
+        command = ("show", log, "--case", case, "--all", "--", name)
+        assert _too_wide(_safe(_run(*command, code={0, 1, 3}).stdout)) == []
 
 
 @pytest.mark.parametrize("text", [TEXTS["terminal"][0], TEXTS["long"][2], "a\0b"], ids=range(3))
@@ -305,7 +325,7 @@ def test_loading_says_what_it_read(world: World) -> None:
     assert _sentences(result) == []
 
 
-@pytest.mark.parametrize("generation", ["G3", "G8-all"])
+@pytest.mark.parametrize("generation", [pytest.param("G3", marks=pytest.mark.slow), "G8-all"])
 def test_only_tables_of_contents_hold_contents(world: World, generation: str) -> None:
     holding = {"event_rows", "events", "parts", "careful_parts", "rejects", "executions"}
     with Case(world.case(generation), Settings()) as case, case.reading() as session:
@@ -327,7 +347,12 @@ def test_queries_show_what_is_there(world: World) -> None:
 
 # --- plans ---------------------------------------------------------------------------------------
 
-_PLANS = (("G8", "G8"), ("G6", "G8"), ("G3", "G3"), ("G8", "G5b"))
+_PLANS = (
+    ("G8", "G8"),
+    ("G6", "G8"),
+    pytest.param("G3", "G3", marks=pytest.mark.slow),
+    pytest.param("G8", "G5b", marks=pytest.mark.slow),
+)
 
 
 @pytest.mark.parametrize(("generation", "asked"), _PLANS)
@@ -606,7 +631,8 @@ def test_the_notebook_runs_no_parameter_and_shows_no_contents(world: World) -> N
 def test_plain_papermill_runs_no_parameter(world: World) -> None:
     from papermill.__main__ import papermill
 
-    for text in ARGUMENTS[::12]:
+    # A kernel each; that each text is written as a literal the next test says.
+    for text in ARGUMENTS[::30]:
         arguments = [str(NOTEBOOK), "plain.ipynb", "--no-progress-bar"]
         for name, value in (("source", world.log("G6")), ("conversation", text)):
             arguments += ["-p", name, str(value)]

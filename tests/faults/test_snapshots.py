@@ -35,7 +35,14 @@ def _with(built: StateBuilder, number: int = -1, /, **columns: Any) -> StateBuil
 # --- CN-01, CN-03, CN-12: what records point to ---------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", ["june", "july", "late-july", "august"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "june",
+        *(pytest.param(shape, marks=pytest.mark.slow) for shape in ("july", "late-july")),
+        "august",
+    ],
+)
 def test_a_latest_that_was_never_written(shape: str) -> None:
     """The last complete one is named as a candidate, and nothing more."""
     built = installation(shape)
@@ -47,8 +54,17 @@ def test_a_latest_that_was_never_written(shape: str) -> None:
     assert candidate.prefix[-29:] in finding.sentence
 
 
-@pytest.mark.parametrize("state", ["CRASHED", "SUSPENDED", "RUNNING"])
-@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(
+    ("state", "whole"),
+    [
+        ("CRASHED", True),
+        ("RUNNING", False),
+        pytest.param("CRASHED", False, marks=pytest.mark.slow),
+        pytest.param("RUNNING", True, marks=pytest.mark.slow),
+        pytest.param("SUSPENDED", True, marks=pytest.mark.slow),
+        pytest.param("SUSPENDED", False, marks=pytest.mark.slow),
+    ],
+)
 def test_an_upload_that_no_record_will_take_up(state: str, whole: bool) -> None:
     """It is found in the bucket, by its keys: the template, and so its location, is gone."""
     built = installation("august")
@@ -67,9 +83,20 @@ def test_an_upload_that_no_record_will_take_up(state: str, whole: bool) -> None:
 
 #: 9 is a number without a name in most shapes.
 _STATES = sorted({*LEGAL["october"], "UNSPECIFIED"})
+_QUICK = ("CRASHED", "RUNNING", "SUSPENDED")
 
 
-@pytest.mark.parametrize("state", [*_STATES, "9", "77"])
+@pytest.mark.parametrize(
+    "state",
+    [
+        *(
+            state if state in _QUICK else pytest.param(state, marks=pytest.mark.slow)
+            for state in _STATES
+        ),
+        pytest.param("9", marks=pytest.mark.slow),
+        "77",
+    ],
+)
 def test_a_missing_snapshot_is_missing_in_every_state(state: str) -> None:
     built = installation("october", 1)
     worker = built._worker("conv-0001", "ax", "a") if state == "RUNNING" else None
@@ -80,7 +107,14 @@ def test_a_missing_snapshot_is_missing_in_every_state(state: str) -> None:
     assert finding.actor == "ax/conv-0001"
 
 
-@pytest.mark.parametrize("shape", [shape for shape in ERAS if shape != "october"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        shape if shape in ("may", "late-july") else pytest.param(shape, marks=pytest.mark.slow)
+        for shape in ERAS
+        if shape != "october"
+    ],
+)
 def test_a_missing_snapshot_is_missing_in_every_shape(shape: str) -> None:
     for state in sorted(LEGAL.get(shape, LEGAL["july"]) - {"PAUSED"})[:2]:
         built = installation(shape, 1)
@@ -151,7 +185,9 @@ def test_a_prefix_is_of_whole_segments(store: LyingStore) -> None:
     assert severe(found) == []
 
 
-@pytest.mark.parametrize("shape", ["june", "late-july", "august"])
+@pytest.mark.parametrize(
+    "shape", ["june", pytest.param("late-july", marks=pytest.mark.slow), "august"]
+)
 def test_superseded_is_not_orphaned(shape: str) -> None:
     """Four are superseded, with their size and age; when the actor is gone all are orphans."""
     built = installation(shape, 5)

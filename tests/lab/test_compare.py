@@ -113,7 +113,7 @@ def test_two_sources(work: TriageWorkspace) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(logs(), logs())
 def test_any_two(one: LogBuilder, other: LogBuilder) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -30,7 +30,7 @@ class Person:
 
     def is_asked(self) -> str:
         """Wait for a sentence."""
-        assert self._asked.wait(10)
+        assert self._asked.wait(60)
         self._asked.clear()
         return told(self.said)
 

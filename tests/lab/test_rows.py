@@ -71,7 +71,7 @@ def test_the_pages_together_are_what_the_filter_chooses(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(logs(), logs(), filters())
 def test_pages_of_any_log(one: LogBuilder, other: LogBuilder, wanted: RowFilter) -> None:
     with TemporaryDirectory() as folder:

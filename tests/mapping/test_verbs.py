@@ -215,7 +215,15 @@ def _digests(folder: Path) -> dict[str, tuple[str, int]]:
     }
 
 
-@pytest.mark.parametrize("wound", [None, "object-truncated", "manifest-torn", "object-empty"])
+@pytest.mark.parametrize(
+    "wound",
+    [
+        None,
+        "manifest-torn",
+        pytest.param("object-truncated", marks=pytest.mark.slow),
+        pytest.param("object-empty", marks=pytest.mark.slow),
+    ],
+)
 def test_no_verb_changes_a_source(axnb: Run, world: World, wound: str | None) -> None:
     if wound is not None:
         WOUNDS[wound](world.bucket, world.snapshot)

@@ -28,7 +28,13 @@ from tests.notebook.runs import (
 )
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("failed", "accepted") else pytest.param(name, marks=pytest.mark.slow)
+        for name in RUNS
+    ],
+)
 def test_plain_papermill_fails_where_the_verdict_does(name: str) -> None:
     run = by_papermill(name)
     assert run.well == (name in ("ok", "accepted"))

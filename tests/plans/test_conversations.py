@@ -18,7 +18,7 @@ from axnb.settings import Settings
 from axnb.testing.logs import LogBuilder, StoredRow, answer, call, say
 from axnb.testing.logs import ask as ask_a_person
 from axnb.triaging import ConversationTriage, Question, Triage, triage
-from tests.plans.conftest import StoreOf
+from tests.plans.conftest import BOTH, StoreOf, on_both
 from tests.plans.stores import SqliteStore, Store, apply, ask, changing, undo
 
 #: Ids that end a literal or a comment, begin a command of a client, or cannot be seen.
@@ -62,7 +62,11 @@ def _round_trip(store: Store, question: Question, found: Plan) -> Triage:
 # --- unblock -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("generation", ["G5", "G5b", "G6", "G7", "G8"])
+@pytest.mark.parametrize(
+    ("store_of", "generation"),
+    on_both([("G5",), ("G5b",), ("G6",), ("G7",), ("G8",)], [("G6",)], [("G5",), ("G8",)]),
+    indirect=["store_of"],
+)
 def test_unblock(generation: str, store_of: StoreOf) -> None:
     log = LogBuilder(generation)
     log.turn("fine", "hi", say("hello"))
@@ -109,6 +113,7 @@ def test_a_lost_execution_of_g3_is_completed(store_of: StoreOf) -> None:
     assert "STATE_COMPLETED" in changing(script)[0].statements
 
 
+@BOTH
 def test_hostile_ids(store_of: StoreOf) -> None:
     log = LogBuilder("G8")
     log.turn("other", "hi")
@@ -159,6 +164,7 @@ def test_no_number_is_left(store_of: StoreOf) -> None:
 # --- a person first ------------------------------------------------------------------------------
 
 
+@BOTH
 def test_calls_are_read_back_before_a_section_can_run(store_of: StoreOf) -> None:
     log = LogBuilder("G8")
     log.turn("fine", "hi", call("charge", {"n": 1}), answer({"ok": True}))
@@ -228,6 +234,7 @@ def test_nothing_changes_in_a_log_that_has_moved_on(
     assert store.rows() == before
 
 
+@BOTH
 def test_an_undo_comes_too_late_for_a_log_that_went_on(store_of: StoreOf) -> None:
     log = LogBuilder("G8")
     log.interrupted("c", "hi")
@@ -254,8 +261,14 @@ def _with_broken_row(generation: str, broken: str, at: int) -> LogBuilder:
     return log
 
 
-@pytest.mark.parametrize("generation", ["G4", "G6", "G8"])
-@pytest.mark.parametrize("at", [1, 2, 4])
+_BROKEN = [(generation, at) for generation in ("G4", "G6", "G8") for at in (1, 2, 4)]
+
+
+@pytest.mark.parametrize(
+    ("store_of", "generation", "at"),
+    on_both(_BROKEN, [("G4", 2), ("G6", 4), ("G8", 1)], [("G4", 1), ("G6", 2), ("G8", 4)]),
+    indirect=["store_of"],
+)
 def test_quarantine(generation: str, at: int, store_of: StoreOf) -> None:
     """An undecodable input, output or end: the rest can be read, and is not left interrupted."""
     store = store_of(_with_broken_row(generation, '{"conversation_id":"c"', at))
@@ -374,8 +387,16 @@ def test_an_earlier_plan_that_still_keeps_rows(store_of: StoreOf) -> None:
 # --- the owner -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("written", "asked"), [("G7", "G8"), ("G8", "G7")])
-@pytest.mark.parametrize("owner", ["drill", 'it\'s \\ "x"\n'])
+_ODD_OWNER = 'it\'s \\ "x"\n'
+_OWNERS = [("G7", "G8", "drill"), ("G8", "G7", "drill")]
+_OWNERS += [("G7", "G8", _ODD_OWNER), ("G8", "G7", _ODD_OWNER)]
+
+
+@pytest.mark.parametrize(
+    ("store_of", "written", "asked", "owner"),
+    on_both(_OWNERS, [("G8", "G7", _ODD_OWNER)], [("G7", "G8", _ODD_OWNER)]),
+    indirect=["store_of"],
+)
 def test_name_the_owner(written: str, asked: str, owner: str, store_of: StoreOf) -> None:
     log = LogBuilder(written, owner)
     log.turn("c", "hi", say("a"))

@@ -19,14 +19,14 @@ from axnb.testing.logs import LogBuilder, StoredRow, answer, call, decide, say, 
 from axnb.testing.logs import ask as question
 from axnb.triaging import Question
 from tests import ax_logs
-from tests.plans.conftest import StoreOf
+from tests.plans.conftest import BOTH, StoreOf, on_both
 from tests.plans.stores import PostgresStore, SqliteStore, Store, apply, ask, changing, undo
 from tests.servers import PostgresServer
 
 HARNESSES = (Harness("antigravity", False), Harness("drill", True))
 
 #: From -> to: ways on, and ways back.
-WAYS = [
+WAYS: list[tuple[str, str]] = [
     *(("G3", to) for to in ("G6", "G8")),
     ("G4", "G6"),
     ("G5", "G7"),
@@ -84,7 +84,15 @@ def _table(store: Store, table: str, column: str) -> dict[tuple[str, int], str]:
     return {(name, step): payload for name, step, payload in store.rows(table)}
 
 
-@pytest.mark.parametrize(("old", "new"), WAYS, ids=lambda name: name)
+#: A way on and a way back of each shape of a row.
+_QUICK = [("G3", "G8"), ("G5", "G7"), ("G6", "G8"), ("G8", "G5b")]
+
+
+@pytest.mark.parametrize(
+    ("store_of", "old", "new"),
+    on_both(WAYS, _QUICK, [*_QUICK, ("G5b", "G6"), ("G6", "G5b"), ("G7", "G6")]),
+    indirect=["store_of"],
+)
 def test_a_row_says_the_same(old: str, new: str, store_of: StoreOf) -> None:
     store = store_of(_log(old))
     before = store.rows()
@@ -126,6 +134,7 @@ ODD_MESSAGES = [
 ]
 
 
+@BOTH
 @pytest.mark.parametrize("new", ["G5b", "G8"])
 def test_odd_messages(new: str, store_of: StoreOf) -> None:
     log = LogBuilder("G6", "drill")
@@ -162,6 +171,7 @@ STEP_RESULTS = {
 }
 
 
+@BOTH
 def test_results_on_the_way_back(store_of: StoreOf) -> None:
     """A result that is no object has no place in a Struct: it stands under the key `result`."""
     log = LogBuilder("G8")
@@ -193,6 +203,7 @@ def test_results_on_the_way_back(store_of: StoreOf) -> None:
 # --- what cannot be carried over -----------------------------------------------------------------
 
 
+@BOTH
 def test_undecodable_rows_stay_as_they_are(store_of: StoreOf) -> None:
     log = _log("G6")
     broken = ["{", "", '{"step":1,"step":2}', '{"messages":{}}', '{"messages":[{"content":[]}]}']
@@ -292,6 +303,7 @@ def test_no_way_back_to_a_generation_without_names(store_of: StoreOf) -> None:
 # --- a log that moves ----------------------------------------------------------------------------
 
 
+@BOTH
 def test_nothing_changes_in_a_log_that_has_moved_on(store_of: StoreOf) -> None:
     log = _log("G6")
     store = store_of(log)
@@ -304,6 +316,7 @@ def test_nothing_changes_in_a_log_that_has_moved_on(store_of: StoreOf) -> None:
     assert store.rows() == before
 
 
+@BOTH
 def test_an_undo_loses_no_row_of_a_later_server(store_of: StoreOf) -> None:
     store = store_of(_log("G6"))
     _, script = ask(store, Question("G8", HARNESSES))
@@ -361,7 +374,17 @@ REAL_WAYS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "old", "new"), REAL_WAYS)
+_QUICK_REAL_WAYS = [("mixed-seq-sqlite", "G5", "G8"), ("g6-custom-sqlite", "G6", "G8")]
+_QUICK_REAL_WAYS += [("g8-sqlite", "G8", "G6")]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        pytest.param(*way, marks=() if way in _QUICK_REAL_WAYS else (pytest.mark.slow,))
+        for way in REAL_WAYS
+    ],
+)
 def test_rows_of_real_servers(name: str, old: str, new: str, tmp_path: Path) -> None:
     log = next(log for log in ax_logs.sqlite_logs() if log.name == name)
     store = SqliteStore.copy(log.sqlite, tmp_path)

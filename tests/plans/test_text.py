@@ -19,7 +19,7 @@ from axnb.plans.literals import POSTGRES, SQLITE, is_plain
 from axnb.plans.notes import ax_command
 from axnb.testing.logs import LogBuilder, StoredRow, call, say
 from axnb.triaging import Question
-from tests.plans.conftest import StoreOf
+from tests.plans.conftest import BOTH, StoreOf
 from tests.plans.stores import PostgresStore, SqliteStore, ask, changing
 from tests.servers import PostgresServer
 
@@ -41,6 +41,7 @@ def _log() -> LogBuilder:
     return log
 
 
+@BOTH
 def test_no_payload_stands_in_a_plan(store_of: StoreOf) -> None:
     _, script = ask(store_of(_log()), REFUSING)
     assert {s.action for s in changing(script)} == {

@@ -117,6 +117,7 @@ def test_a_large_result_has_small_views(conversations: int) -> None:
             assert identity in VIEWS[name](result)
 
 
+@pytest.mark.slow
 def test_the_worst_that_fits_a_result_has_small_views() -> None:
     """Every place full, and every text of the kind that takes the most room."""
     text = _WIDE[0] * 3

@@ -239,7 +239,10 @@ def test_the_numbers_are_those_of_the_result(name: str) -> None:
     _check_numbers(made(name))
 
 
-@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
+@pytest.mark.parametrize(
+    "log",
+    ax_logs.some_quick(ax_logs.sqlite_logs(), "crafted-sqlite", "g3-sqlite", "g8-sqlite"),
+)
 def test_real_logs_are_told_in_full_and_in_little_room(log: ax_logs.RealLog) -> None:
     result = real(log)
     _check_numbers(result)

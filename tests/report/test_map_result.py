@@ -190,6 +190,7 @@ def test_no_name_comes_to_life(name: str, tmp_path: Path) -> None:
         assert "<img src=x onerror=alert(1)>" in page.get_text()
 
 
+@pytest.mark.slow
 def test_the_largest_map_has_small_views() -> None:
     """Every place full, and every text of the kind that takes the most room."""
     result = sample()

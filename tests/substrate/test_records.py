@@ -57,7 +57,7 @@ def records(found: Export) -> list[Any]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_actors_of_every_shape(shape: str, data: st.DataObject) -> None:
     actors = data.draw(
@@ -86,7 +86,7 @@ def test_snapshots(shape: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(data=st.data())
 def test_templates_of_every_shape(shape: str, data: st.DataObject) -> None:
     template = data.draw(fleets.templates)
