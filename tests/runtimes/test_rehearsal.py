@@ -14,7 +14,7 @@ from axnb.ax.versions import GENERATIONS
 from axnb.errors import AxnbError
 from axnb.runtimes import Rehearsal, Task
 from axnb.runtimes.actor_turn import Journal
-from axnb.runtimes.alerts import AlertReceiver
+from axnb.runtimes.alerts import AlertReceiver, alert, now, post
 from axnb.runtimes.embedded.carrying import carry
 from axnb.runtimes.embedded.runtime import EmbeddedRehearsal, EmbeddedRuntime
 from axnb.runtimes.processes import free_port
@@ -77,10 +77,15 @@ def test_an_alert_of_a_turn_that_never_ends_is_resolved(tmp_path: Path) -> None:
         with closing(runtime):
             rehearsal = runtime.open(3, TASK, "ax", tmp_path / "point")
             rehearsal.prepare()
+            alerts = runtime._world.alerts
+            known = {"alertname": "AxTurnInterrupted", "conversation_id": "c", "run": alerts.run}
+            post(receiver.url, [alert(known, {}, starts_at=now())])
             rehearsal.interrupt()
-            assert [alert["status"]["state"] for alert in receiver.alerts()] == ["active"]
+            (raised,) = alerts.of("c") or ()
+            assert raised["labels"]["severity"] == "critical", "what fired before does not count"
+            assert [one["status"]["state"] for one in receiver.alerts()] == ["active"] * 2
             rehearsal.close()
-            assert [alert["status"]["state"] for alert in receiver.alerts()] == ["resolved"]
+            assert [one["status"]["state"] for one in receiver.alerts()] == ["resolved"] * 2
 
 
 def test_a_request_that_arrived_was_not_cut(opened: Callable[[int], Rehearsal]) -> None:
