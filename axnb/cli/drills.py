@@ -144,7 +144,11 @@ def _rehearse(asked: ResumeOptions, out: Path | None, *, as_json: bool) -> int:
         _check_writable(out)
     try:
         with _ended_in_order():
-            result = run(asked, progress=lambda judged: say(point_line(judged)))
+            result = run(
+                asked,
+                progress=lambda judged: say(point_line(judged)),
+                begin=lambda plan: say("\n".join(f"axnb: {line}." for line in plan)),
+            )
     except KeyboardInterrupt:
         raise AxnbError(_stopped(asked)) from None
     if asked.keep is not None:

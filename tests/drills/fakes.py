@@ -81,8 +81,6 @@ class Script:
     error: Exception | None = None
     #: Does the task's turn come to its end before anything is done to it?
     is_over: bool = False
-    #: Changes what the reversal reads back.
-    reversal: Callable[[Reversal], Reversal] = lambda read_back: read_back
 
 
 @dataclass
@@ -203,7 +201,7 @@ class FakeRehearsal:
     def reverse(self) -> Reversal:
         self.released = True
         told = "1 effect released, and the ledger was read back"
-        return self.script.reversal(Reversal((self.effect(),), told))
+        return Reversal((self.effect(),), told)
 
     def close(self) -> None:
         self.runtime.closed += 1

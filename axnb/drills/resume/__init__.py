@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from axnb.drills.resume.answer import resume_result
 from axnb.drills.resume.judging import Judged, judged
-from axnb.drills.resume.options import TOOL, ResumeOptions
+from axnb.drills.resume.options import TOOL, ResumeOptions, planned
 from axnb.drills.resume.rehearsing import Job, Rehearsing
 from axnb.errors import AxnbError, UsageError
 from axnb.result import Result
@@ -42,6 +42,7 @@ def run(
     options: ResumeOptions | None = None,
     progress: Callable[[Judged], None] = lambda _: None,
     ask: Ask | None = None,
+    begin: Callable[[Sequence[str]], None] = lambda _: None,
     **asked: Any,
 ) -> Result:
     """Rehearse, and judge what was seen. `progress` hears of each point when it is done.
@@ -49,11 +50,13 @@ def run(
     `run(policies=["ax"], points=[3])` is short for `run(ResumeOptions(…))`. All is in a scratch
     folder, which is removed unless `keep` names one; every process ends. Raises AxnbError where
     nothing can be rehearsed at all. `ask` asks a person to do what a guided deployment has no
-    command for; without it, whoever sits at the terminal is asked.
+    command for; without it, whoever sits at the terminal is asked. `begin` hears what will be done
+    and read before anything is.
     """
     options = options or ResumeOptions(**asked)
     with scratch_folder(options) as scratch:
         runtime = open_runtime(options, scratch, ask)
+        begin(planned(options))
         try:
             return run_with(runtime, options, scratch, progress)
         finally:

@@ -101,22 +101,22 @@ class Rehearsing:
             folder.mkdir(parents=True)
             rehearsal = self.runtime.open(job.point, job.task, job.policy, folder, job.chance)
         except Exception as err:
-            return _broken(job, stage, err)
+            return self._broken(job, stage, err)
         done = self._done(rehearsal, job, stage)
         if done.may_have_effects:
             # Whatever became of the rehearsal: what the drill caused, it undoes.
-            done = _undone(done, rehearsal)
+            done = self._undone(done, rehearsal)
         try:
             rehearsal.close()
         except Exception as err:
-            return replace(done, left=_words(err))
+            return replace(done, left=self._words(err))
         return done
 
     def _done(self, rehearsal: Rehearsal, job: Job, stage: Stage) -> Rehearsed:
         try:
             seen = self._through(rehearsal, job, stage)
         except Exception as err:
-            return _broken(job, stage, err)
+            return self._broken(job, stage, err)
         return Rehearsed(job, seen, phase=stage.phase)
 
     def _through(self, rehearsal: Rehearsal, job: Job, stage: Stage) -> Seen:
@@ -163,32 +163,30 @@ class Rehearsing:
             return None
         return self._read(job, cut.log, cut.read_next_by).log
 
+    def _broken(self, job: Job, stage: Stage, err: Exception) -> Rehearsed:
+        # Once the task was sent, nothing of it is "not run".
+        is_early = stage.phase in ("open", "prepare")
+        is_refused = isinstance(err, NotRunError)
+        return Rehearsed(
+            job,
+            told=self._words(err),
+            phase=stage.phase,
+            is_not_run=is_refused and is_early,
+            is_stopped=(is_refused or stage.stopped.is_set()) and not is_early,
+        )
 
-def _broken(job: Job, stage: Stage, err: Exception) -> Rehearsed:
-    # Once the task was sent, nothing of it is "not run".
-    is_early = stage.phase in ("open", "prepare")
-    is_refused = isinstance(err, NotRunError)
-    return Rehearsed(
-        job,
-        told=_words(err),
-        phase=stage.phase,
-        is_not_run=is_refused and is_early,
-        is_stopped=(is_refused or stage.stopped.is_set()) and not is_early,
-    )
+    def _undone(self, done: Rehearsed, rehearsal: Rehearsal) -> Rehearsed:
+        try:
+            return replace(done, reversal=rehearsal.reverse())
+        except Exception as err:
+            return replace(done, not_reversed=self._words(err))
 
-
-def _words(err: Exception) -> str:
-    """A sentence; of a fault that nobody expected its kind, since its words may hold a payload."""
-    if isinstance(err, AxnbError):
-        return str(err)
-    return f"it broke off by a fault that axnb does not know ({type(err).__name__})."
-
-
-def _undone(done: Rehearsed, rehearsal: Rehearsal) -> Rehearsed:
-    try:
-        return replace(done, reversal=rehearsal.reverse())
-    except Exception as err:
-        return replace(done, not_reversed=_words(err))
+    def _words(self, err: Exception) -> str:
+        """A sentence, the same in every run; of a fault that nobody expected its kind alone, since
+        its words may hold a payload."""
+        if isinstance(err, AxnbError):
+            return str(err).replace(str(self.scratch), "…")
+        return f"it broke off by a fault that axnb does not know ({type(err).__name__})."
 
 
 def _check_interrupted(point: int, log: Log) -> None:
