@@ -21,6 +21,7 @@ import random
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -70,6 +71,10 @@ test -z "$1" || rm -rf -- "$1"
 # A process announces itself before it becomes the program, while it still holds the pipe: there is
 # no moment in which nobody knows of it.
 _ANCHOR = 'echo "+ -$$ KILL"; exec sleep 1000000000 >&2'
+_BECOME = (
+    "import os, sys; user, group = map(int, sys.argv[1:3]); os.setgroups([]); "
+    "os.setgid(group); os.setuid(user); os.execv(sys.argv[3], sys.argv[3:])"
+)
 _ALONE = 'echo "+ $$ $0"; exec "$@" >&2'
 
 
@@ -79,7 +84,6 @@ class Account:
 
     user: int | None = None
     group: int | None = None
-    extra_groups: tuple[int, ...] | None = None
 
 
 class Process:
@@ -266,17 +270,14 @@ class Reaper:
         Who starts it ends it, and says so by `forget`.
         """
         log.unlink(missing_ok=True)
-        who = account or Account()
+        announced = ["/bin/sh", "-c", _ALONE, end_by, *command]
         popen = _spawn(
-            ["/bin/sh", "-c", _ALONE, end_by, *command],
+            [*_becoming(account), *announced],
             log,
             env,
             cwd,
             stdout=self._pipe,
             start_new_session=True,
-            user=who.user,
-            group=who.group,
-            extra_groups=None if who.extra_groups is None else list(who.extra_groups),
         )
         return Process(popen, log)
 
@@ -310,6 +311,16 @@ class Reaper:
         pipe = self._shell.stdin
         assert pipe is not None
         return pipe
+
+
+def _becoming(account: Account | None) -> list[str]:
+    """What a command is started through to run as another account.
+
+    Popen would fork for it, which the system refuses a process that has much memory.
+    """
+    if account is None or account.user is None or account.group is None:
+        return []
+    return [sys.executable, "-I", "-S", "-c", _BECOME, str(account.user), str(account.group)]
 
 
 def _spawn(

@@ -34,7 +34,7 @@ def nobody() -> Account:
     import pwd  # not on every platform that can import this module
 
     entry = pwd.getpwnam("nobody")
-    return Account(entry.pw_uid, entry.pw_gid, ())
+    return Account(entry.pw_uid, entry.pw_gid)
 
 
 class ScratchServer(ABC):

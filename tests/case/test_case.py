@@ -374,9 +374,8 @@ def test_a_killed_load_at_more_moments(moment: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("attempt", range(2))
 @pytest.mark.parametrize("moment", PASSING_MOMENTS)
-def test_a_killed_load_at_passing_moments(moment: str, attempt: int, tmp_path: Path) -> None:
+def test_a_killed_load_at_passing_moments(moment: str, tmp_path: Path) -> None:
     _check_kill(PASSING_MOMENTS[moment], tmp_path / "case.duckdb")
 
 

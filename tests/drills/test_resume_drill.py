@@ -154,8 +154,9 @@ def test_what_may_be_read_again_may_be_doubled(drill: Drill) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("generation", ["G5", "G6"])
 def test_older_generations(drill: Drill, generation: str) -> None:
-    check_all_well(drill(policies=("read-before-retry",), generation=generation))
-    found = drill(policies=("ax",), generation=generation, points=(3, 8))
+    found = drill(policies=("read-before-retry",), generation=generation, points=(1, 5, 7, 8))
+    assert bad(found) == {}
+    found = drill(policies=("ax",), generation=generation, points=(3,))
     assert steps_of(found)["ax", 3, "side-effect"]["verdict"] == "inconclusive"
 
 
@@ -163,10 +164,10 @@ def test_older_generations(drill: Drill, generation: str) -> None:
 @pytest.mark.parametrize(("generation", "points"), [("G8", (3, 4)), ("G6", (1, 3))])
 def test_moments_that_are_drawn(drill: Drill, generation: str, points: tuple[int, ...]) -> None:
     """A client of G6 says what it has: at the first moments of a turn that is nothing of it."""
-    asked = {"generation": generation, "points": points, "repeat": 5, "seed": 5}
+    asked = {"generation": generation, "points": points, "repeat": 3, "seed": 5}
     result = drill(policies=("read-before-retry",), **asked)
     assert bad(result) == {}
-    assert {json.dumps(step["runs"]) for step in result.steps} == {'{"ok": 5}'}
+    assert {json.dumps(step["runs"]) for step in result.steps} == {'{"ok": 3}'}
 
 
 @pytest.mark.slow

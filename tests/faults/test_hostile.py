@@ -301,9 +301,9 @@ def test_a_conversation_is_shown(world: World, text: str) -> None:
 
 @pytest.mark.slow
 def test_every_conversation_is_shown(world: World) -> None:
-    """Each text in one of its two conversations, by turns."""
+    """Every second text, in one of its two conversations by turns."""
     log, case = world.log("G8-all"), world.case("G8-all")
-    for number, text in enumerate(ALL):
+    for number, text in enumerate(ALL[::2]):
         name = f"{storable(text)}{'~' if number % 2 else ''}"
         command = ("show", log, "--case", case, "--all", "--", name)
         assert _too_wide(_safe(_run(*command, code={0, 1, 3}).stdout)) == []

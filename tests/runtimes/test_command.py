@@ -174,13 +174,8 @@ def test_a_person_does_everything(deployment: Deployment, tmp_path: Path) -> Non
     person = _Person(deployment)
     runtime = CommandRuntime(settings, tmp_path / "s", confirmed=True, ask=person)
     found = _rehearsed(runtime, settings, 3, tmp_path / "s")
-    assert person.asked == ["Send", "Send", "Bring", "Send", "Undo"]
-    seen = found.rehearsed.seen
-    assert seen is not None, found.rehearsed.told
-    kinds = [output.kind for output in seen.interruption.answer.outputs]
-    assert kinds == ["thought", "tool_call", "tool_result", "text"]
-    assert found.checks["state"].verdict == "ok"
-    assert found.checks["side-effect"].verdict == "ok"
-    assert found.checks["response"].verdict == "ok"
-    assert found.checks["alert"].verdict == "inconclusive"
+    # What was over before proves nothing; what it did is undone all the same.
+    assert person.asked == ["Send", "Send", "Undo"]
+    assert found.rehearsed.told.startswith("the task was over before it was interrupted")
+    assert {check.verdict for check in found.checks.values()} == {"inconclusive"}
     assert found.reversal.verdict == "ok"
