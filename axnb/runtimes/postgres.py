@@ -17,8 +17,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from axnb.errors import AxnbError
-from axnb.runtimes.processes import Account
-from axnb.runtimes.scratch import ScratchServer, give, nobody, open_to_others
+from axnb.runtimes.scratch import Account, ScratchServer, give, nobody, open_to_others
 
 
 class PostgresClient(ScratchServer):

@@ -21,7 +21,6 @@ import random
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -71,19 +70,7 @@ test -z "$1" || rm -rf -- "$1"
 # A process announces itself before it becomes the program, while it still holds the pipe: there is
 # no moment in which nobody knows of it.
 _ANCHOR = 'echo "+ -$$ KILL"; exec sleep 1000000000 >&2'
-_BECOME = (
-    "import os, sys; user, group = map(int, sys.argv[1:3]); os.setgroups([]); "
-    "os.setgid(group); os.setuid(user); os.execv(sys.argv[3], sys.argv[3:])"
-)
 _ALONE = 'echo "+ $$ $0"; exec "$@" >&2'
-
-
-@dataclass(frozen=True)
-class Account:
-    """Whom a program runs as; all None means as ourselves."""
-
-    user: int | None = None
-    group: int | None = None
 
 
 class Process:
@@ -262,17 +249,16 @@ class Reaper:
         end_by: str,
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
-        account: Account | None = None,
+        through: Sequence[str] = (),
     ) -> Process:
         """Start a server that has to end in order, in a session of its own; its log is new.
 
         It is ended by the signal `end_by` (`QUIT`; `0` if it ends by itself) when we are gone.
-        Who starts it ends it, and says so by `forget`.
+        Who starts it ends it, and says so by `forget`. `through` are words that become it.
         """
         log.unlink(missing_ok=True)
-        announced = ["/bin/sh", "-c", _ALONE, end_by, *command]
         popen = _spawn(
-            [*_becoming(account), *announced],
+            [*through, "/bin/sh", "-c", _ALONE, end_by, *command],
             log,
             env,
             cwd,
@@ -311,16 +297,6 @@ class Reaper:
         pipe = self._shell.stdin
         assert pipe is not None
         return pipe
-
-
-def _becoming(account: Account | None) -> list[str]:
-    """What a command is started through to run as another account.
-
-    Popen would fork for it, which the system refuses a process that has much memory.
-    """
-    if account is None or account.user is None or account.group is None:
-        return []
-    return [sys.executable, "-I", "-S", "-c", _BECOME, str(account.user), str(account.group)]
 
 
 def _spawn(

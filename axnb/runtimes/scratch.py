@@ -10,21 +10,47 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
 
 from axnb.errors import AxnbError
-from axnb.runtimes.processes import Account, Process, Reaper, free_port
+from axnb.runtimes.processes import Process, Reaper, free_port
 
 _ATTEMPTS = 5
 _START_SECONDS = 60.0
 _STOP_SECONDS = 15.0
 _POLL_SECONDS = 0.02
+
+
+_BECOME = (
+    "import os, sys; user, group = map(int, sys.argv[1:3]); os.setgroups([]); "
+    "os.setgid(group); os.setuid(user); os.execv(sys.argv[3], sys.argv[3:])"
+)
+
+
+@dataclass(frozen=True)
+class Account:
+    """Whom a program runs as; all None means as ourselves."""
+
+    user: int | None = None
+    group: int | None = None
+
+
+def becoming(account: Account) -> list[str]:
+    """What a command is started through to run as another account.
+
+    Popen would fork for it, which the system refuses a process that has much memory.
+    """
+    if account.user is None or account.group is None:
+        return []
+    return [sys.executable, "-I", "-S", "-c", _BECOME, str(account.user), str(account.group)]
 
 
 def nobody() -> Account:
@@ -97,7 +123,7 @@ class ScratchServer(ABC):
             end_by=end_by,
             env=self._environment(),
             cwd=self._folder,
-            account=self._as,
+            through=becoming(self._as),
         )
 
     def _run(self, command: list[str]) -> int:

@@ -110,6 +110,7 @@ def check_cancellations(ax: dict[str, Any], requeue: dict[str, Any]) -> None:
     assert requeue["cancellation"]["verdict"] == "failed"
 
 
+@pytest.mark.slow
 def test_the_same_rehearsal_has_the_same_result(drill: Drill) -> None:
     """Whether the tool deduplicates decides what asking it again does."""
     options = {"policies": ("requeue",), "points": (4,), "idempotent": True}

@@ -97,6 +97,7 @@ def test_many_small_ones_in_order(s3: S3Server, many: str) -> None:
         assert "4 bytes, more than the 3" in str(large.problem)
 
 
+@pytest.mark.slow
 def test_boto_and_obstore_read_the_same(
     s3: S3Server, many: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,6 +229,7 @@ def test_a_multipart_etag_is_no_md5(s3: S3Server) -> None:
             assert b"".join(stream) == b"hello"
 
 
+@pytest.mark.slow
 def test_a_stream_takes_little_memory(s3: S3Server, tmp_path: Path) -> None:
     name = s3.new_bucket()
     digest = hashlib.sha256()
