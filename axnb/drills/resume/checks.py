@@ -172,6 +172,8 @@ def check_alert(seen: Seen) -> Check:
     is_over = seen.log.is_over
     if not seen.before.is_over and any(a.get("at_resume") == "resolved" for a in alerts):
         return Check(expected, "it was resolved before the resume", "failed", evidence)
+    if all(alert.get("at_resume") == "absent" for alert in alerts):
+        return Check(expected, "it was raised only after the resume", "failed", evidence)
     if firing and is_over:
         return Check(expected, "it still fires, and every turn has an end", "failed", evidence)
     if not firing and not is_over:

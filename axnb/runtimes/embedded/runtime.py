@@ -291,7 +291,8 @@ class EmbeddedRehearsal:
             self._take_over(self._new, self._old)
             self._node.start()
         following = self._keep(self._node.ask(self._task.next_text))
-        if resumed.error is None and following.error is None:
+        if following.error is None:
+            # It is answered only once no turn is open any more.
             setup = self._setup
             setup.world.alerts.wait_resolved(self._task.conversation_id, setup.alert_seconds)
         return resumed, following
