@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -54,15 +55,24 @@ def is_bound(port: int, process: Process) -> bool:
     return False
 
 
+#: Looks at a process that has no words yet, and the seconds between two.
+_LOOKS, _POLL_SECONDS = 50, 0.002
+
+
 def command_line(pid: int) -> str:
     """What a process was started with; empty if there is none of that number."""
     try:
-        return os.fsdecode(Path(f"/proc/{pid}/cmdline").read_bytes())
+        for _ in range(_LOOKS):
+            if found := Path(f"/proc/{pid}/cmdline").read_bytes():
+                return os.fsdecode(found)
+            # While a process becomes its program, it has no words for a moment.
+            time.sleep(_POLL_SECONDS)
+        return ""
     except OSError:
         words = ["ps", "-ww", "-o", "args=", "-p", str(pid)]
     with suppress(OSError):
-        found = subprocess.run(words, capture_output=True, check=False)  # noqa: S603
-        return os.fsdecode(found.stdout)
+        told = subprocess.run(words, capture_output=True, check=False)  # noqa: S603
+        return os.fsdecode(told.stdout)
     return ""
 
 
