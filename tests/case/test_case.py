@@ -362,6 +362,7 @@ def _check_kill(kill: Callable[[Path], None], path: Path) -> None:
     assert _fingerprints(case) == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_killed_load_leaves_all_or_nothing(moment: str, tmp_path: Path) -> None:
     _check_kill(MOMENTS[moment], tmp_path / "case.duckdb")

@@ -83,6 +83,7 @@ def test_all_pages_are_seen(s3: S3Server, many: str) -> None:
         assert len(list(bucket.objects())) == 2503
 
 
+@pytest.mark.slow
 def test_many_small_ones_in_order(s3: S3Server, many: str) -> None:
     with _bucket(s3, many, "root/actor-1") as bucket:
         listed = list(bucket.objects())

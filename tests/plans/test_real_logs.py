@@ -100,6 +100,7 @@ def test_sqlite_and_every_server(log: RealLog, tmp_path: Path) -> None:
     assert any(plans) or log.name == "checkpointd-shaped-sqlite"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log", ax_logs.some_quick(ax_logs.postgres_logs(), "g5-custom-postgres"))
 def test_postgres(log: RealLog, postgres: PostgresServer) -> None:
     store = PostgresStore(postgres)
