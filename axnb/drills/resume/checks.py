@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from axnb.drills.resume.evidence import (
@@ -23,7 +23,14 @@ from axnb.drills.resume.evidence import (
     row_evidence,
 )
 from axnb.drills.resume.log_checks import check_log, check_snapshot, check_state
-from axnb.drills.resume.replay import all_outputs, missed, other, wrong_order, wrong_replay
+from axnb.drills.resume.replay import (
+    all_outputs,
+    listed,
+    missed,
+    other,
+    wrong_order,
+    wrong_replay,
+)
 from axnb.drills.resume.seen import Log, Seen, delivered, reservation_of, told_error
 from axnb.text import count
 
@@ -46,10 +53,9 @@ def check_effect(seen: Seen) -> Check:
         if retry == "barrier" and seen.asks and not seen.results:
             shown = tuple(row_evidence(seen, row.step, row.digest) for row, _ in seen.asks)
             return Check(expected, "no effect, and a person is asked", "ok", shown)
-        told = "no effect"
         if seen.results:
             return Check(expected, "no effect, and the log holds a result", "failed", evidence)
-        return Check(expected, f"{told}: the task was never done", "failed", evidence)
+        return Check(expected, "no effect: the task was never done", "failed", evidence)
     number = count(len(effects), "effect")
     if any(effect["status"] == RELEASED for effect in effects):
         return Check(expected, f"{number}, undone already by somebody", "failed", evidence)
@@ -126,8 +132,8 @@ def check_response(seen: Seen) -> Check:
     wrong = wrong_replay(_open_outputs(seen.before), seen.before.last_step, seen.resumed)
     if (wrong := wrong or wrong_order(seen)) is not None:
         return Check(expected, wrong, "failed", evidence)
-    if lost := missed(seen.log, (seen.first, interrupted, seen.resumed, seen.next)):
-        told = f"no client ever got {'step' if len(lost) == 1 else 'steps'} {_steps(lost)}"
+    if lost := missed(seen.log, seen.answers):
+        told = f"no client ever got {'step' if len(lost) == 1 else 'steps'} {listed(lost)}"
         return Check(expected, told, "failed", evidence)
     if seen.task.retry == "barrier" and any(output.kind == "confirmation" for output in outputs):
         return Check(expected, "the user is asked what happened", "ok", evidence)
@@ -150,13 +156,8 @@ def _names(text: str, reservation: str) -> bool:
 
 def _open_outputs(log: Log) -> list[int]:
     """Steps of the outputs of the turn that has no end."""
-    ends = [row.step for row in log.rows if row.mark == "end"]
-    begun = max(ends, default=0)
-    return [row.step for row in log.rows if row.step > begun and row.mark not in ("input", "end")]
-
-
-def _steps(steps: Sequence[int]) -> str:
-    return ", ".join(map(str, steps))
+    begun = log.last_end
+    return [step for step in log.outputs if step > begun]
 
 
 def check_alert(seen: Seen) -> Check:

@@ -16,9 +16,7 @@ from axnb.runtimes import Answer, Output
 def missed(log: Log, answers: Iterable[Answer]) -> list[int]:
     """Steps of outputs that the log has and no client ever got."""
     told = {output.number for answer in answers for output in answer.outputs}
-    return [
-        row.step for row in log.rows if row.mark not in ("input", "end") and row.step not in told
-    ]
+    return [step for step in log.outputs if step not in told]
 
 
 def other(log: Log, outputs: Iterable[Output]) -> Output | None:
@@ -56,11 +54,11 @@ def wrong_replay(steps: Sequence[int], last: int, answer: Answer) -> str | None:
             return f"the client's cursor {cursor} is beyond step {last}, and nobody said so"
         return None
     if again := [number for number in got if 0 < number <= cursor]:
-        return f"steps that the client had came again: {_list(again)}"
+        return f"steps that the client had came again: {listed(again)}"
     owed = [step for step in steps if step > cursor]
     if absent := [step for step in owed if step not in got]:
         which = "all" if len(absent) == len(owed) else "some"
-        return f"{which} of what followed the client's cursor {cursor} is missing: {_list(absent)}"
+        return f"{which} of what followed the client's cursor {cursor} is missing: {listed(absent)}"
     return None
 
 
@@ -69,27 +67,26 @@ def wrong_order(seen: Seen) -> str | None:
 
     A turn that is done again may send again what it sent before; nothing else comes twice.
     """
-    answers = (seen.first, seen.interruption.answer, seen.resumed, seen.next)
-    for answer in answers:
+    for answer in seen.answers:
         numbers = [output.number for output in answer.outputs if output.number]
         if numbers != sorted(numbers):
-            return f"the client got steps out of order: {_list(numbers)}"
+            return f"the client got steps out of order: {listed(numbers)}"
         if len(set(numbers)) < len(numbers):
-            return f"the client got steps twice: {_list(numbers)}"
-    before = [output.number for a in answers[:3] for output in a.outputs]
+            return f"the client got steps twice: {listed(numbers)}"
+    before = [output.number for a in seen.answers[:3] for output in a.outputs]
     if late := [o.number for o in seen.next.outputs if 0 < o.number <= max(before, default=0)]:
-        return f"the next turn sent again what was over: {_list(late)}"
-    ended = max((row.step for row in seen.before.rows if row.mark == "end"), default=0)
+        return f"the next turn sent again what was over: {listed(late)}"
+    ended = seen.before.last_end
     if old := [o.number for o in seen.resumed.outputs if 0 < o.number <= ended]:
-        return f"the resume sent again what was over: {_list(old)}"
+        return f"the resume sent again what was over: {listed(old)}"
     return None
 
 
-def _list(steps: Sequence[int]) -> str:
+def listed(steps: Sequence[int]) -> str:
+    """Steps as a sentence names them."""
     return ", ".join(map(str, steps))
 
 
 def all_outputs(seen: Seen) -> Sequence[Output]:
     """Every output that a client got, in order."""
-    answers = (seen.first, seen.interruption.answer, seen.resumed, seen.next)
-    return [output for answer in answers for output in answer.outputs]
+    return [output for answer in seen.answers for output in answer.outputs]

@@ -83,6 +83,16 @@ class Log:
         return max((row.step for row in self.rows), default=0)
 
     @property
+    def last_end(self) -> int:
+        """The step that ended the last turn that has an end; 0 where none has."""
+        return max((row.step for row in self.rows if row.mark == "end"), default=0)
+
+    @property
+    def outputs(self) -> list[int]:
+        """Steps of what a client is sent."""
+        return [row.step for row in self.rows if row.mark not in ("input", "end")]
+
+    @property
     def completed(self) -> int:
         """Turns that have an end."""
         marks = [row.mark for row in self.rows]
@@ -127,36 +137,35 @@ class Seen:
     @property
     def called_before(self) -> bool:
         """Did the log have the call when it was cut?"""
-        return any(
-            part.tool == self.task.tool and self._is_about(part)
-            for _, part in self.before.parts("tool_call")
-        )
+        return bool(self._of_task(self.before, "tool_call"))
 
     @property
     def results(self) -> list[tuple[LoggedRow, LoggedPart]]:
         """Results of the task's tool that the log holds and that are of its operation."""
-        return [
-            (row, part)
-            for row, part in self.log.parts("tool_result")
-            if part.tool == self.task.tool and self._is_about(part)
-        ]
+        return self._of_task(self.log, "tool_result")
 
     @property
     def calls(self) -> list[tuple[LoggedRow, LoggedPart]]:
         """Calls of the task's operation that the log holds."""
-        return [
-            (row, part)
-            for row, part in self.log.parts("tool_call")
-            if part.tool == self.task.tool and self._is_about(part)
-        ]
+        return self._of_task(self.log, "tool_call")
 
     @property
     def asks(self) -> list[tuple[LoggedRow, LoggedPart]]:
         """Questions that wait for a person."""
-        return [(row, part) for row, part in self.log.parts("confirmation")]
+        return list(self.log.parts("confirmation"))
 
-    def _is_about(self, part: LoggedPart) -> bool:
-        return _object(part).get("operation_id") == self.task.operation_id
+    @property
+    def answers(self) -> tuple[Answer, Answer, Answer, Answer]:
+        """What clients got, in order."""
+        return self.first, self.interruption.answer, self.resumed, self.next
+
+    def _of_task(self, log: Log, kind: str) -> list[tuple[LoggedRow, LoggedPart]]:
+        return [
+            (row, part)
+            for row, part in log.parts(kind)
+            if part.tool == self.task.tool
+            and _object(part).get("operation_id") == self.task.operation_id
+        ]
 
 
 def _object(part: LoggedPart) -> dict[str, Any]:
