@@ -59,10 +59,12 @@ def _ask(kernel: KernelManager, code: str, allow_stdin: bool) -> list[Any]:
     client.wait_for_ready(timeout=60)
     found: list[Any] = []
     client.execute_interactive(
-        code, allow_stdin=allow_stdin, timeout=60, output_hook=lambda m: found.append(m["content"])
+        code, allow_stdin=allow_stdin, timeout=60, output_hook=lambda m: found.append(m)
     )
     client.stop_channels()
-    return [content for content in found if "data" in content]
+    # The messages of widgets between themselves hold data too, and come when they will.
+    shown = {"display_data", "execute_result"}
+    return [message["content"] for message in found if message["msg_type"] in shown]
 
 
 _OPEN = "from axnb.notebook.workspace import open_triage\nwork = open_triage('log.sqlite')"
