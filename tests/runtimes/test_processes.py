@@ -142,8 +142,9 @@ def test_an_interrupted_run_leaves_nothing(
 def test_a_program_is_waited_for_on_its_port(reaper: Reaper, tmp_path: Path) -> None:
     port = free_port()
     assert not answers(port)
-    listen = f"import signal, socket; s = socket.create_server(('127.0.0.1', {port})); signal.pause()"
-    process = reaper.group().start([sys.executable, "-S", "-c", listen], log=tmp_path / "log")
+    listen = f"s = socket.create_server(('127.0.0.1', {port})); signal.pause()"
+    program = f"import signal, socket; {listen}"
+    process = reaper.group().start([sys.executable, "-S", "-c", program], log=tmp_path / "log")
     wait_until_answers(port, process)
 
 
