@@ -11,9 +11,9 @@ from itertools import groupby
 from typing import Any
 
 from axnb.drills.resume.checks import CHECKS
-from axnb.drills.resume.evidence import Check
-from axnb.drills.resume.judging import Judged, overall
+from axnb.drills.resume.judging import Judged
 from axnb.drills.resume.options import ResumeOptions
+from axnb.drills.steps import overall, rank
 from axnb.result import Result, Verdict
 from axnb.runtimes import CANCELLED, POLICIES, NotRunError, Policy, Program, Runtime
 from axnb.started import Started
@@ -73,29 +73,16 @@ def _steps(group: Sequence[Judged]) -> Iterator[dict[str, Any]]:
     """The seven steps of a point; of several repetitions, the worst of each."""
     for name in CHECKS:
         checks = [judged.checks[name] for judged in group]
-        shown = min(checks, key=lambda check: _rank(check.verdict))
+        shown = min(checks, key=lambda check: rank(check.verdict))
         step = {
             "policy": group[0].policy,
             "point": group[0].point,
             "check": name,
-            **_told(shown),
+            **shown.as_dict(),
         }
         if len(group) > 1:
             step["runs"] = dict(sorted(Counter(check.verdict for check in checks).items()))
         yield step
-
-
-def _rank(verdict: Verdict) -> int:
-    return ("failed", "inconclusive", "not-run", "ok").index(verdict)
-
-
-def _told(check: Check) -> dict[str, Any]:
-    return {
-        "expected": check.expected,
-        "observed": check.observed,
-        "evidence": [dict(entry) for entry in check.evidence],
-        "verdict": check.verdict,
-    }
 
 
 def _policy(
@@ -112,8 +99,8 @@ def _policy(
     for judged in cancelled:
         assert judged.cancellation is not None
         told["cancellation"] = {
-            **_told(judged.cancellation),
-            "reversal": _told(judged.reversal),
+            **judged.cancellation.as_dict(),
+            "reversal": judged.reversal.as_dict(),
             "timeline": judged.timeline(),
         }
     return told
@@ -121,7 +108,7 @@ def _policy(
 
 def _point(group: Sequence[Judged]) -> dict[str, Any]:
     """A point in a word; of several repetitions the worst, and which outcomes there were."""
-    shown = min(group, key=lambda judged: _rank(judged.verdict))
+    shown = min(group, key=lambda judged: rank(judged.verdict))
     told = {
         "point": shown.point,
         "title": shown.title,
@@ -131,7 +118,7 @@ def _point(group: Sequence[Judged]) -> dict[str, Any]:
         "person": shown.needs_person,
         "why": shown.why,
         "interruption": shown.interruption(),
-        "reversal": _told(shown.reversal),
+        "reversal": shown.reversal.as_dict(),
         "timeline": shown.timeline(),
     }
     if len(group) > 1:

@@ -14,7 +14,6 @@ from typing import Any
 
 from axnb.drills.resume.evidence import (
     RELEASED,
-    Check,
     alert_evidence,
     answer_evidence,
     evidence_of_effects,
@@ -32,6 +31,7 @@ from axnb.drills.resume.replay import (
     wrong_replay,
 )
 from axnb.drills.resume.seen import Log, Seen, delivered, reservation_of, told_error
+from axnb.drills.steps import Check
 from axnb.text import count
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from axnb.drills.resume.evidence import Check
 from axnb.drills.resume.seen import Seen
+from axnb.drills.steps import Check
 
 EffectClass = Literal["executed", "reused", "re-executed", "uncertain", "not-executed"]
 

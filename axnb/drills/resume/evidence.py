@@ -1,4 +1,4 @@
-"""A check with its verdict and its evidence, which is the same for the same rehearsal.
+"""The evidence of a check, which is the same for the same rehearsal.
 
 Evidence holds no payload: rows by step and keyed digest, objects by key and digest.
 """
@@ -6,28 +6,15 @@ Evidence holds no payload: rows by step and keyed digest, objects by key and dig
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from axnb.checks.told import keyed
 from axnb.drills.resume.seen import Seen, told_error
-from axnb.result import Verdict
+from axnb.drills.steps import Evidence
 from axnb.runtimes import Answer, Output
-
-Evidence = Mapping[str, Any]
 
 #: The status of an effect that was undone.
 RELEASED = "released"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One observation with its verdict."""
-
-    expected: str
-    observed: str
-    verdict: Verdict
-    evidence: tuple[Evidence, ...] = ()
 
 
 def row_evidence(seen: Seen, step: int, digest: str) -> Evidence:

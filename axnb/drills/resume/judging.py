@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from axnb.drills.resume.checks import CHECKS
 from axnb.drills.resume.classing import effect_class, needs_person, why
-from axnb.drills.resume.evidence import RELEASED, Check, evidence_of_effects
+from axnb.drills.resume.evidence import RELEASED, evidence_of_effects
 from axnb.drills.resume.rehearsing import Rehearsed
 from axnb.drills.resume.seen import Seen
 from axnb.drills.resume.timeline import timeline
+from axnb.drills.steps import Check, overall
 from axnb.result import Verdict
 from axnb.runtimes import CANCELLED, POINTS
 from axnb.text import count
-
-
-def overall(verdicts: Sequence[Verdict]) -> Verdict:
-    """One verdict for several: never ok by what was not run."""
-    for verdict in ("failed", "inconclusive"):
-        if verdict in verdicts:
-            return verdict
-    if "not-run" not in verdicts:
-        return "ok"
-    return "inconclusive" if "ok" in verdicts else "not-run"
-
 
 _FINE = Check("", "", "ok")
 

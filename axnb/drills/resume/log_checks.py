@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from axnb.drills.resume.evidence import (
-    Check,
-    Evidence,
-    object_evidence,
-    output_evidence,
-    row_evidence,
-)
+from axnb.drills.resume.evidence import object_evidence, output_evidence, row_evidence
 from axnb.drills.resume.replay import all_outputs
 from axnb.drills.resume.seen import Seen
+from axnb.drills.steps import Check, Evidence
 from axnb.text import count
 
 

@@ -7,7 +7,7 @@
     antigravity: {default: true, endpoint: "HOST:PORT"} # since G6
     axnb:                                               # ours; AX ignores keys it does not know
       suspend: true
-      harnesses: [{id: drill, endpoint: "HOST:PORT", default: true}]
+      harnesses: [{id: drill, endpoint: "HOST:PORT", default: true, refuses: false}]
 
 What AX reaches as a Substrate actor (`harnesses.substrate`, `registry.substrate`) is dialled here
 at the endpoint that `axnb.harnesses` gives for its id. A key of another layout is ignored, as AX
@@ -37,11 +37,13 @@ _VARIABLE = re.compile(r"\$(?:\{([^}]*)\}|([A-Za-z_0-9]+))")
 
 @dataclass(frozen=True)
 class HarnessEntry:
-    """A registered harness. A built-in one refuses an empty start by itself."""
+    """A registered harness."""
 
     id: str
     endpoint: str
     built_in: bool
+    #: Does it refuse an empty start? A built-in one does so by itself.
+    refuses: bool
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,8 @@ def _harnesses(document: dict[str, Any], generation: Generation) -> tuple[Harnes
         if not isinstance(endpoint, str) or not _ID.fullmatch(name):
             raise UsageError(f"harness {name[:80]!r} has no endpoint that can be dialled.")
         built_in = name in BUILT_IN_HARNESSES and name not in own
-        found.append(HarnessEntry(name, endpoint, built_in))
+        refuses = built_in or entry.get("refuses") is True
+        found.append(HarnessEntry(name, endpoint, built_in, refuses))
     return tuple(found)
 
 

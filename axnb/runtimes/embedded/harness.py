@@ -63,7 +63,7 @@ class Harness:
         """
         import grpc
 
-        if self._entry.built_in and not items:
+        if self._entry.refuses and not items:
             raise RequestError("no input messages queued for execution turn")
         method = wire.methods(self._generation)["Connect"]
         has_ended = False

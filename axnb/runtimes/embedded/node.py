@@ -137,10 +137,14 @@ class Node:
         return self._folder / "ax.yaml"
 
     def _write_config(self) -> None:
+        self._config.write_text(yaml.safe_dump(self._configuration()), encoding="utf-8")
+
+    def _configuration(self) -> dict[str, Any]:
+        """The ax.yaml of the server."""
         log = self._setup.log
         is_file = "://" not in log
         harness = {"default": True, "endpoint": f"127.0.0.1:{self.actor_port}"}
-        told: dict[str, Any] = {
+        return {
             "version": "v1alpha",
             "server": {"address": f"127.0.0.1:{self.port}"},
             "eventlog": {"sqlite": {"filename": log}} if is_file else {"postgres": {"dsn": log}},
@@ -149,22 +153,22 @@ class Node:
             "harnesses": {HARNESS: dict(harness)},
             "axnb": {"suspend": self._setup.bucket is not None},
         }
-        self._config.write_text(yaml.safe_dump(told), encoding="utf-8")
 
     # --- clients -------------------------------------------------------------------------------
 
     def ask(self, text: str = "", *, cursor: int | None = None) -> Answer:
         """Send one request to its end; without text it is an empty one."""
         conversation_id, config = self._setup.task.conversation_id, self._turn(text)
-        return self._client.send(conversation_id, text, config=config, cursor=cursor)
+        return self.client.send(conversation_id, text, config=config, cursor=cursor)
 
     def begin(self, text: str) -> Asked:
         """Send one request, and go on while it runs."""
         task = self._setup.task
-        return Asked(self._client.open(task.conversation_id, text, config=self._turn(text)))
+        return Asked(self.client.open(task.conversation_id, text, config=self._turn(text)))
 
     @property
-    def _client(self) -> Client:
+    def client(self) -> Client:
+        """A client of the server as it is now."""
         return Client(f"127.0.0.1:{self.port}", self.generation)
 
     def _turn(self, text: str) -> bytes:
