@@ -32,15 +32,15 @@ def test_a_key_of_another_layout_is_ignored(
     generation: Generation, endpoint: str, tmp_path: Path
 ) -> None:
     found = config(tmp_path, OLD + NEW, generation)
-    assert found.harnesses == (HarnessEntry("antigravity", endpoint, built_in=True),)
+    assert found.harnesses == (HarnessEntry("antigravity", endpoint, built_in=True, refuses=True),)
 
 
 def test_an_own_harness_stands_in_for_an_actor(tmp_path: Path) -> None:
     registry = "registry: {substrate: [{id: drill, namespace: n, template: t, default: true}]}\n"
     found = config(tmp_path, NEW.replace("true", "false") + registry + OURS)
     assert found.harnesses == (
-        HarnessEntry("drill", "own:1", built_in=False),
-        HarnessEntry("antigravity", "new:1", built_in=True),
+        HarnessEntry("drill", "own:1", built_in=False, refuses=False),
+        HarnessEntry("antigravity", "new:1", built_in=True, refuses=True),
     )
     assert found.suspend
 
@@ -48,7 +48,7 @@ def test_an_own_harness_stands_in_for_an_actor(tmp_path: Path) -> None:
 def test_a_built_in_one_can_be_dialled_as_an_actor(tmp_path: Path) -> None:
     ours = "axnb: {harnesses: [{id: antigravity, endpoint: 'own:1'}]}\n"
     found = config(tmp_path, NEW + ours)
-    assert found.harnesses == (HarnessEntry("antigravity", "own:1", built_in=False),)
+    assert found.harnesses == (HarnessEntry("antigravity", "own:1", built_in=False, refuses=False),)
     assert not found.suspend
 
 
