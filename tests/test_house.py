@@ -23,7 +23,7 @@ FLOORS = (
     ("evidence",),
     ("checks", "result", "started"),
     ("mapping",),
-    ("triaging", "loading"),
+    ("triaging", "loading", "recorded"),
     ("plans",),
     ("runtimes",),
     ("drills",),

@@ -9,6 +9,7 @@ from typing import Any
 
 from axnb.case.case import Case, ask
 from axnb.mapping import ROOMS, MappedSnapshot, StateMap
+from axnb.recorded import as_evidence, told_checks, without_folders
 from axnb.report.charts import NO_SNAPSHOT
 from axnb.report.commands import map_again
 from axnb.report.map_words import (
@@ -20,7 +21,6 @@ from axnb.report.map_words import (
     target_words,
     whose,
 )
-from axnb.report.runs import as_evidence, told_checks, without_folders
 from axnb.report.words import SOURCE_KINDS
 from axnb.result import Result
 from axnb.settings import FILE_NAME

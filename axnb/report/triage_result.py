@@ -9,12 +9,12 @@ from typing import Any
 
 from axnb.case.case import Case, ask
 from axnb.evidence.locators import is_ax_yaml
+from axnb.recorded import as_evidence, told_checks, without_folders
 from axnb.report import reach
 from axnb.report.classes import explaining
 from axnb.report.commands import Commands
 from axnb.report.groups import TITLES, reason, standing, told_of
 from axnb.report.lanes import lanes, urgent
-from axnb.report.runs import as_evidence, told_checks, without_folders
 from axnb.report.words import advice, name
 from axnb.result import Finding, Result
 from axnb.settings import FILE_NAME

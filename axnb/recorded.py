@@ -1,4 +1,4 @@
-"""What results of what was read have in common: the checks that ran, sources as evidence."""
+"""How checks that ran, and sources that were read, stand in a result."""
 
 from __future__ import annotations
 
