@@ -96,14 +96,16 @@ def _list_pieces(items: list[Any]) -> list[Any]:
 def _piece(value: Any) -> Any:
     """The text of a plain value; an object or a list as it is."""
     if isinstance(value, Number):
-        return _number(value)
+        return number_form(value)
     if isinstance(value, str):
         return _quoted(value)
     return value if isinstance(value, list) else _WORDS[value]
 
 
-def _number(digits: Number) -> str:
-    """A whole number that neither begins nor ends in 0, then the power of ten unless it is 0."""
+def number_form(digits: Number) -> str:
+    """A number's canonical form: a whole number that neither begins nor ends in 0, then the power
+    of ten unless it is 0. Raises PayloadError for an exponent without digits.
+    """
     parts = _PARTS.fullmatch(digits)
     if parts is None:
         # protobuf-go's tokenizer takes `1e`, which has no value in JSON.
