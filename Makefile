@@ -6,6 +6,9 @@ STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-tests
 PROTOS := axnb/ax/proto
 
+# Modules are compiled once, and not by each of the many processes that tests and drills start.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo lab test test-all browser check bench findings protos requirements clean
 
 demo: $(STAMP)  ## Triage the sample log, run its notebook, leave a result folder

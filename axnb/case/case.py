@@ -37,6 +37,11 @@ _ENOUGH_FOR_A_FILE = 0.8
 _SMALL = 4 << 20
 _FOR_LARGE_INPUTS = "join_filter_pushdown,compressed_materialization,common_subplan"
 
+#: Up to so many, a query takes longer to make better than to run as it stands. Only what turns a
+#: comparison into a join is needed always: else rows would be compared each with each other.
+_TINY = 256 << 10
+_ALWAYS = "filter_pushdown"
+
 #: Raised when a table of the case changes its meaning.
 SCHEMA_VERSION = "8"
 
@@ -118,6 +123,8 @@ class Case:
         self._spill = Path(tempfile.mkdtemp(prefix="axnb-spill-", dir=self.settings.scratch))
         weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
         self._private: duckdb.DuckDBPyConnection | None = None
+        #: Bytes of all sources that it was made ready for.
+        self._size = 0
         #: A notebook reads from several threads: sessions of a private case, and whether it is to
         #: be let go of after the last of them.
         self._lock = RLock()
@@ -126,20 +133,23 @@ class Case:
         if self.path is None:
             self._private = self._connect(":memory:", read_only=False)
             self._private.execute("set threads = 1")
-            self._private.execute(f"set disabled_optimizers = '{_FOR_LARGE_INPUTS}'")
+            self._private.execute(f"set disabled_optimizers = '{_improving(self._private)}'")
             _fill(self._private)
 
     def make_room(self, size: int, *, whole: bool = True) -> None:
-        """Get ready for a source of about so many bytes, or for some part of one.
+        """Get ready for one more source of about so many bytes, or for some part of one.
 
         A private case that cannot be kept in memory goes to a file of its own, which is gone with
         it: DuckDB would pack what it spills from memory, and that takes longer than writing it.
         """
         if self._private is None:
             return
-        if size > _SMALL:
+        self._size += size
+        if self._size > _SMALL:
             self._private.execute("reset threads")
             self._private.execute("reset disabled_optimizers")
+        elif self._size > _TINY:
+            self._private.execute(f"set disabled_optimizers = '{_FOR_LARGE_INPUTS}'")
         if not whole or size <= _OVERFULL * self.settings.memory_bytes:
             return
         file = self._spill / "case.duckdb"
@@ -316,6 +326,12 @@ def _fill(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the tables of a new case."""
     run_sql(connection, "case", "schema.sql")
     connection.execute("insert into meta values ('schema', ?)", [SCHEMA_VERSION])
+
+
+def _improving(connection: duckdb.DuckDBPyConnection) -> str:
+    """What makes a query better, and is not needed to run it."""
+    found = connection.execute("select name from duckdb_optimizers()").fetchall()
+    return ",".join(name for (name,) in found if name != _ALWAYS)
 
 
 def define_links(session: duckdb.DuckDBPyConnection) -> None:

@@ -1,6 +1,7 @@
 -- id: AX101
 -- name: gap
 -- severity: error
+-- only with: gaps
 --
 -- Numbers are missing between two rows of a conversation. AX numbers a conversation's rows one by
 -- one and never skips a number, so rows were there and are gone: deleted by hand, or lost with a

@@ -1,6 +1,7 @@
 -- id: AX102
 -- name: missing-head
 -- severity: error
+-- only with: late_beginnings
 --
 -- The numbers of a conversation begin above 1. AX begins every conversation at 1, so its
 -- beginning was there and is gone: trimmed, deleted, or left behind by a copy. Rows below 1 are not

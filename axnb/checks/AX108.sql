@@ -1,6 +1,7 @@
 -- id: AX108
 -- name: number-limit
 -- severity: error
+-- only with: high_numbers
 --
 -- A conversation has nearly used up its numbers: PostgreSQL keeps them in 32 bits, and so does AX up
 -- to G6. At the limit AX goes on to answer its clients, logs nothing of it, and says so in its own

@@ -1,6 +1,7 @@
 -- id: AX109
 -- name: long-history
 -- severity: warning
+-- only with: much_content
 --
 -- AX reads all rows of a conversation before each request, and some harnesses get all of them. From
 -- 10,000 rows or 16 MiB on this takes seconds, and a request may end before it begins. Close the

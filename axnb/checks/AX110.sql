@@ -1,6 +1,7 @@
 -- id: AX110
 -- name: interrupted-turn
 -- severity: error
+-- only with: interrupted_turns
 --
 -- The last turn of the conversation has no end. A crash, a kill, a harness that failed, a client
 -- that left or an end that could not be logged all leave this shape, and the log does not say which

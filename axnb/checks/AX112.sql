@@ -1,6 +1,7 @@
 -- id: AX112
 -- name: empty-input
 -- severity: warning
+-- only with: empty_inputs
 --
 -- A pending row without any content. G4 leaves one behind for every empty request, on any
 -- conversation, and then fails: the conversation is interrupted from there on. In a log of G3 it is

@@ -2,6 +2,7 @@
 -- name: unanswered-at-end
 -- severity: warning
 -- empty without: tool_calls
+-- only with: unknown_calls
 --
 -- A turn is COMPLETED and holds a call without a result, although its harness logs results. The end
 -- says only that the harness's stream was closed: also a turn that was resumed with nothing ends so.

@@ -1,6 +1,7 @@
 -- id: AX115
 -- name: number-below-one
 -- severity: warning
+-- only with: low_numbers
 --
 -- A row has a number below 1. AX reads it as the first of its conversation, and never wrote it:
 -- its own numbers begin at 1.

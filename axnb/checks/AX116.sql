@@ -1,6 +1,7 @@
 -- id: AX116
 -- name: foreign-end
 -- severity: info
+-- only with: odd_ends
 --
 -- A row says FAILED or CANCELED. AX reads it as the end of a turn and never writes it: it ends every
 -- turn as COMPLETED, or leaves it open. Somebody closed the turn by hand, or with another program.

@@ -1,6 +1,7 @@
 -- id: AX117
 -- name: turn-without-input
 -- severity: warning
+-- only with: turns_without_input
 --
 -- A turn does not begin with an input. AX logs the input of a turn first and nothing without it, so
 -- the input is gone, or another writer's end stands before the rest of this turn.

@@ -2,6 +2,7 @@
 -- name: unreadable-conversation
 -- severity: error
 -- needs: answers
+-- only with: unreadable
 --
 -- The asked server decodes every row of a conversation before it does anything, and one row that
 -- fails hides all of it: every request fails, for ever, with or without input. The witness is the

@@ -1,6 +1,7 @@
 -- id: AX123
 -- name: too-large
 -- severity: warning
+-- only with: large_rows
 --
 -- A row is larger than what a gRPC message holds by default, 4 MiB: a client or a harness with that
 -- limit cannot be sent it. Beyond 64 MiB axnb does not take a row apart, so nothing is known of it

@@ -1,6 +1,7 @@
 -- id: AX137
 -- name: crowded-output
 -- severity: warning
+-- only with: several_contents
 --
 -- A row that is no input holds several messages or steps. AX logs each output of a harness in a row of
 -- its own, and only what a client sent at once stands together. Another program wrote the row or put

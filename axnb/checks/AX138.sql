@@ -1,6 +1,7 @@
 -- id: AX138
 -- name: empty-content
 -- severity: info
+-- only with: careful_contents
 --
 -- A message or a step of a row has no content: no text, no call, nothing of any kind; an empty text is a
 -- text. AX logs what a harness or a client sends, and a few send such; else what was there is gone, and

@@ -53,7 +53,7 @@ from (
     from shaped s
     join conversations c on c.source = s.source and c.conversation_id = s.conversation_id
     where not list_has_any(c.generations, case
-        when s.shape = 'exec' then ['G3', 'G4']
+        when s.shape = 'exec' then ['G3', 'G4', 'G5b']
         when s.shape = 'G5' then ['G5', 'G5b', 'G5|G5b']
         when s.shape in ('G6', 'G7', 'G8') then [cast(s.shape as varchar)]
         else ['G7', 'G8']

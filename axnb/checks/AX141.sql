@@ -2,6 +2,7 @@
 -- name: content-lost
 -- severity: error
 -- needs: answers
+-- only with: lost_history
 --
 -- The asked server decodes these rows without an error and without their content: the keys that
 -- hold it have other names in its generation, and unknown keys are dropped. States are kept, so the

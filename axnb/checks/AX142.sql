@@ -2,6 +2,7 @@
 -- name: wrong-column
 -- severity: error
 -- needs: answers
+-- only with: wrong_column
 --
 -- The log numbers its rows in a column of the other name (seq up to v0.2.1, step since v0.2.2). The
 -- asked server starts on it without an error, and then every request fails, on old conversations

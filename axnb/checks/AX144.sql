@@ -1,6 +1,7 @@
 -- id: AX144
 -- name: owner-changed
 -- severity: warning
+-- only with: several_harnesses
 --
 -- Rows of one conversation name different harnesses as its owner. AX refuses such a change, so one
 -- of them was written by a generation that does not see the other's name, or by hand. The history

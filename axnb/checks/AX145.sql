@@ -2,6 +2,7 @@
 -- name: owner-lost
 -- severity: warning
 -- needs: answers
+-- only with: unseen_owners
 --
 -- The asked server does not see the owner that the rows name: its generation keeps the name under
 -- another key and drops this one. It takes the conversation for nobody's. A first request that names

@@ -2,6 +2,7 @@
 -- name: owner-refused
 -- severity: error
 -- needs: answers
+-- only with: refused
 --
 -- The asked server refuses every request on the conversation: its owner is not registered there, or
 -- the server takes the request for one of another harness. Nothing is lost and nothing goes on until

@@ -2,6 +2,7 @@
 -- name: execution-lost
 -- severity: error
 -- needs: answers
+-- only with: lost_executions
 --
 -- G3 keeps what it runs in a second table, execution_log. The pending execution of this conversation
 -- is not there, or is closed there already: another conversation shares it, as after a fork, and was

@@ -2,6 +2,7 @@
 -- name: harmful-request
 -- severity: info
 -- needs: answers
+-- only with: repeating
 --
 -- An empty request, as a resume sends it, does harm by itself under the asked server: G3 runs the
 -- agent again on the whole history, in any state, effects included; G4 leaves an empty input row

@@ -1,6 +1,7 @@
 -- id: AX150
 -- name: unowned-turn
 -- severity: warning
+-- only with: turns_without_harness
 --
 -- The input of a turn names no owner. From G6 on AX writes the harness's name on every input, and before
 -- that on every input of a conversation or on none of them. So another program wrote the row, or

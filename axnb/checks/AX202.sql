@@ -2,6 +2,7 @@
 -- name: partly-answered
 -- severity: warning
 -- empty without: tool_calls
+-- only with: partly_answered_calls
 --
 -- Calls that were open together, and only some of them have a result. The others may have run as
 -- well. Where ids do not tell which result belongs to which call, it cannot be told which call went

@@ -2,6 +2,7 @@
 -- name: unknown-outcome
 -- severity: warning
 -- empty without: tool_calls
+-- only with: unknown_calls
 --
 -- A call of a tool was logged, and the log does not say what came of it: no result, a time-out, or
 -- a placeholder that only says that the call was cut off. The effect may have happened. Read it back

@@ -2,6 +2,7 @@
 -- name: no-results-logged
 -- severity: info
 -- empty without: tool_calls
+-- only with: unanswered_calls
 --
 -- The harness logs calls and never a result, anywhere in this source: a call without a result is
 -- its normal shape, so no single call can be judged by it. The outcome of every one of them is

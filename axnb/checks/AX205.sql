@@ -2,6 +2,7 @@
 -- name: reused-call-id
 -- severity: info
 -- empty without: tool_calls
+-- only with: several_calls
 --
 -- One id names several calls of a conversation, in different turns: harnesses that count begin again
 -- in each turn. Within a turn the id pairs a call with its result; as a key into a ledger it names

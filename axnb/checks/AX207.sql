@@ -2,6 +2,7 @@
 -- name: repeated-operation
 -- severity: warning
 -- empty without: tool_calls
+-- only with: several_ruled_calls
 --
 -- The arguments of several calls hold one operation id. Either one operation was asked for again, and
 -- a tool that knows the id did it once; or two operations share a key, and the second was swallowed.

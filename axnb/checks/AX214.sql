@@ -2,6 +2,7 @@
 -- name: result-before-call
 -- severity: warning
 -- empty without: tool_calls
+-- only with: early_results
 --
 -- A result stands before the call that it answers. Rows were put into another order than they were
 -- written in, two writers overlapped, or the result belongs to an earlier call that was lost.

@@ -2,6 +2,7 @@
 -- name: nameless-call
 -- severity: warning
 -- empty without: tool_calls
+-- only with: nameless_tools
 --
 -- A call names no tool. No harness logs such a call, so the name was lost or taken out. Nobody can say
 -- from this log which tool was asked, and where its effect could be read back.

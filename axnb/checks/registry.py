@@ -9,7 +9,8 @@ other logs); `needs: snapshots` that it reads what `axnb.mapping` made of a buck
 Such a check runs at triage, all others when a source is loaded.
 `empty without: compared, rejects or oddities` means that it can find nothing unless `compared` has
 rows, and one of the others: to plan it takes longer than to look. The tables that `axnb.mapping`
-makes have names there, too.
+makes have names there, too. `only with: gaps` means the same of a sign: `signs/answers.sql` looks
+for those of checks that need answers, `signs/log.sql` for all others.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from typing import Literal, cast
 
 import duckdb
 
-from axnb.case.case import has_rows, statements
+from axnb.case.case import has_rows, sql_text, statements
 from axnb.errors import UsageError
 
-_FIELD = re.compile(r"-- (id|name|severity|needs|empty without): (.+)")
+_FIELD = re.compile(r"-- (id|name|severity|needs|empty without|only with): (.+)")
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,15 @@ class Check:
     needs: tuple[str, ...]
     #: It finds nothing unless one table of each of these groups has rows.
     empty_without: tuple[tuple[str, ...], ...]
+    #: It finds nothing where this is not seen; empty if nothing tells that beforehand.
+    sign: str
     explanation: str
     sql: str
+
+    @property
+    def signs(self) -> str:
+        """The file of `signs` that looks for its sign."""
+        return "answers" if "answers" in self.needs else "log"
 
     def page(self) -> str:
         """What `axnb explain` prints."""
@@ -105,6 +113,7 @@ def _parse(text: str) -> Check:
         empty_without=tuple(
             tuple(group.split(" or ")) for group in _listed(fields.get("empty without", ""))
         ),
+        sign=fields.get("only with", ""),
         explanation="\n".join(explanation).strip(),
         sql="\n".join(lines[body:]).strip(),
     )
@@ -127,8 +136,11 @@ def run_checks(
         "snapshot varchar, object varchar, actor varchar)"
     )
     is_filled = cache(partial(has_rows, session))
+    seen = cache(partial(signs, session))
     for check in wanted:
         if not all(any(map(is_filled, group)) for group in check.empty_without):
+            continue
+        if check.sign and check.sign not in seen(check.signs):
             continue
         header = {"id": check.id, "name": check.name, "severity": check.severity}
         used = {name: value for name, value in (values or {}).items() if f"${name}" in check.sql}
@@ -138,3 +150,12 @@ def run_checks(
             f"select $id as id, $name as name, $severity as severity, * from ({check.sql})",
         )
         session.execute(statement, {**header, **used})
+
+
+def signs(session: duckdb.DuckDBPyConnection, name: str) -> frozenset[str]:
+    """The signs that a case shows, of those that `signs/NAME.sql` looks for."""
+    (statement,) = statements(session, sql_text("checks", f"signs/{name}.sql"))
+    result = session.execute(statement)
+    names = [column[0] for column in result.description or ()]
+    (shown,) = result.fetchall()
+    return frozenset(sign for sign, is_shown in zip(names, shown, strict=True) if is_shown)

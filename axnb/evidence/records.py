@@ -109,6 +109,7 @@ def load_records(case: Case, paths: Sequence[Path], *, everywhere: bool = False)
     second = join([file.export for file in exports.after]) if exports.after else None
     found = compare(first, second, everywhere=everywhere)
     written = max((file.written for file in files), default=datetime.now(UTC))
+    case.make_room(sum(file.size for file in files), whole=False)
     with case.writing() as session:
         define_links(session)
         source = source_name(session, "records", "records", "records")

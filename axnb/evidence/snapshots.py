@@ -40,6 +40,9 @@ _TABLES = (
     *("bucket_scopes", "sources"),
 )
 
+#: About so many bytes are what the case holds of an object.
+_ROW_BYTES = 256
+
 
 def load_snapshots(
     case: Case, locator: BucketLocator, *, verify: bool = False, progress: Progress | None = None
@@ -64,6 +67,7 @@ def load_snapshots(
         else:
             reading.peek()
         custody = bucket.custody()
+        case.make_room(len(reading.stored) * _ROW_BYTES, whole=False)
         with case.writing() as session:
             define_links(session)
             source = source_name(session, bucket.kind, as_text(bucket.locator), "snapshots")

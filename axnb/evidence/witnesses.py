@@ -79,6 +79,7 @@ def load_witness(case: Case, path: Path, witness: Witness) -> str:
     no line of it can; then the case is as it was before.
     """
     with LineFile(path) as file, case.writing() as session:
+        case.make_room(file.size(), whole=False)
         source = source_name(session, witness.kind, file.locator, witness.kind)
         for table in (witness.table, "sources"):
             session.execute(f"delete from {table} where source = ?", [source])

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,16 @@ import pytest
 from click.testing import Result
 from duckdb.sqltypes import INTEGER
 
+from axnb.case import case as case_module
 from axnb.case.case import Case
+from axnb.checks import registry
+from axnb.checks.registry import checks
 from axnb.errors import CaseError, CaseLockedError, SourceError
-from axnb.loading import load
+from axnb.loading import load, load_state
+from axnb.mapping import state_map
 from axnb.settings import Settings
 from axnb.testing.logs import LogBuilder, StoredRow, answer, call
+from axnb.triaging import Question, triage
 from tests import ax_logs
 
 REPOSITORY = Path(__file__).parents[2]
@@ -107,12 +113,60 @@ def test_a_private_case_makes_ready_for_large_sources(case: Case) -> None:
         ((found,),) = case.rows("select current_setting('threads')")
         return int(found)
 
+    def disabled() -> set[str]:
+        ((found,),) = case.rows("select current_setting('disabled_optimizers')")
+        return set(filter(None, found.split(",")))
+
     case.make_room(1000)
     assert cores() == 1
-    assert case.rows("select current_setting('disabled_optimizers')") != [("",)]
+    assert len(disabled()) > 10
+    # Without it, each row would be compared with each other.
+    assert "filter_pushdown" not in disabled()
+    case.make_room(1_000_000)
+    assert 0 < len(disabled()) < 10
+    case.make_room(1000)
+    assert 0 < len(disabled()) < 10
     case.make_room(10_000_000, whole=False)
     assert cores() == duckdb.execute("select current_setting('threads')").fetchall()[0][0]
-    assert case.rows("select current_setting('disabled_optimizers')") == [("",)]
+    assert disabled() == set()
+
+
+def _sized(monkeypatch: pytest.MonkeyPatch, tiny: int, small: int) -> None:
+    """Cases are tiny or small up to so many bytes."""
+    monkeypatch.setattr(case_module, "_TINY", tiny)
+    monkeypatch.setattr(case_module, "_SMALL", small)
+
+
+def test_a_case_of_any_size_answers_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queries of a small case are planned in a hurry, and those of a large one with care."""
+    sample, found = REPOSITORY / "sample_data", []
+    for limits in ((10**9, 10**9), (0, 10**9), (0, 0)):
+        _sized(monkeypatch, *limits)
+        with Case(settings=Settings()) as case:
+            load_state(case, [str(sample / "snapshots")], [sample / "records"])
+            _load(case, sample / "log.sqlite")
+            # When something was read is told of a source.
+            content = {k: v for k, v in _content(case).items() if k not in ("meta", "sources")}
+            answers = replace(triage(case), sources=()), replace(state_map(case), sources=())
+            found.append((content, answers))
+    assert found[0] == found[1]
+    assert found[0] == found[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
+def test_a_hurry_changes_nothing(log: ax_logs.RealLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a tiny case finds by the signs of checks, a large one finds by every check."""
+    found = []
+    for is_large in (False, True):
+        _sized(monkeypatch, *((0, 0) if is_large else (10**9, 10**9)))
+        if is_large:
+            every = frozenset(check.sign for check in checks())
+            monkeypatch.setattr(registry, "signs", lambda *_, every=every: every)
+        with Case(settings=Settings()) as case:
+            _load(case, log.sqlite)
+            found.append((triage(case), triage(case, Question("G3")), _content(case)))
+    assert found[0] == found[1]
 
 
 def test_a_second_source_is_kept_apart(case: Case, tmp_path: Path) -> None:
@@ -380,6 +434,7 @@ def test_a_killed_load_at_passing_moments(moment: str, tmp_path: Path) -> None:
     _check_kill(PASSING_MOMENTS[moment], tmp_path / "case.duckdb")
 
 
+@pytest.mark.slow
 def test_old_and_new_state_differ() -> None:
     """Else the tests above would prove nothing."""
     old, new = _old_case()[1], _new_state()

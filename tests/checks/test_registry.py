@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -11,12 +12,17 @@ import pytest
 
 from axnb.ax.behaviour import Target
 from axnb.ax.versions import GENERATIONS
-from axnb.case.case import Case, define_links
+from axnb.case.case import Case, define_links, sql_text
+from axnb.checks import registry
 from axnb.checks.registry import Check, checks, find_check
+from axnb.loading import load
 from axnb.mapping import prepare
+from axnb.result import Finding
 from axnb.settings import Settings
-from axnb.triaging import Expectation
+from axnb.triaging import Expectation, Question, triage
 from axnb.triaging.look import Look
+
+SAMPLE = Path(__file__).parents[2] / "sample_data" / "log.sqlite"
 
 _PROMISES = [
     pytest.param(check, tables, id=f"{check.id}-{'-'.join(tables)}")
@@ -111,3 +117,37 @@ def test_other_tables_can_be_empty(
     name: str, table: str, session: duckdb.DuckDBPyConnection
 ) -> None:
     assert not _is_empty_without(session, find_check(name), [table])
+
+
+# --- signs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["log", "answers"])
+def test_every_sign_is_of_a_check(name: str, session: duckdb.DuckDBPyConnection) -> None:
+    known = session.execute(sql_text("checks", f"signs/{name}.sql")).description or []
+    named = {check.sign for check in checks() if check.sign and check.signs == name}
+    assert {column[0] for column in known} == named
+
+
+def test_an_empty_case_shows_no_sign(session: duckdb.DuckDBPyConnection) -> None:
+    assert registry.signs(session, "log") | registry.signs(session, "answers") == set()
+
+
+class _All:
+    """Every sign there is."""
+
+    def __contains__(self, _: str) -> bool:
+        return True
+
+
+def _found(path: Path) -> list[tuple[Finding, ...]]:
+    with Case(settings=Settings()) as case:
+        load(case, [str(path)])
+        return [triage(case, Question(asked)).findings for asked in (None, "G3")]
+
+
+def test_a_sign_is_seen_where_a_check_finds_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each wound of `test_pairs` shows it, too: it is found only where its sign is seen."""
+    by_signs = _found(SAMPLE)
+    monkeypatch.setattr(registry, "signs", lambda *_: _All())
+    assert _found(SAMPLE) == by_signs

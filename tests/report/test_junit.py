@@ -199,7 +199,10 @@ def test_only_two_attributes_depend_on_the_run() -> None:
     _checked(by_hand(run={}))
 
 
-@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
+@pytest.mark.parametrize(
+    "log",
+    ax_logs.some_quick(ax_logs.sqlite_logs(), "crafted-sqlite", "g3-sqlite", "g8-sqlite"),
+)
 def test_real_logs(log: ax_logs.RealLog) -> None:
     result = real(log)
     root = _checked(result)

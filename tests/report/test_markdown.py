@@ -253,7 +253,10 @@ def test_results_of_triages_are_dead(name: str) -> None:
     assert _living(render_markdown(made(name))) == set()
 
 
-@pytest.mark.parametrize("log", ax_logs.sqlite_logs(), ids=lambda log: log.name)
+@pytest.mark.parametrize(
+    "log",
+    ax_logs.some_quick(ax_logs.sqlite_logs(), "crafted-sqlite", "g3-sqlite", "g8-sqlite"),
+)
 def test_real_logs(log: ax_logs.RealLog) -> None:
     result = real(log)
     text = render_markdown(result)
