@@ -24,8 +24,9 @@ FLOORS = (
     ("checks", "result", "started"),
     ("mapping",),
     ("triaging", "loading", "recorded"),
-    ("plans",),
+    ("plans", "migrating"),
     ("runtimes",),
+    ("backups",),
     ("drills",),
     ("report",),
     ("notebook", "lab", "cli", "testing"),
@@ -160,7 +161,9 @@ def test_a_check_has_a_full_header(path: Path) -> None:
     assert re.fullmatch(r"-- severity: (info|warning|error)", lines[2])
     header = [line for line in lines if line.startswith("--")]
     told = [
-        line for line in header if not re.match(r"-- (id|name|severity|needs|empty without):", line)
+        line
+        for line in header
+        if not re.match(r"-- (id|name|severity|needs|empty without|only with):", line)
     ]
     text = " ".join(line.removeprefix("--").strip() for line in told)
     assert text.count(".") >= 2, "the explanation is a few sentences"

@@ -5,9 +5,9 @@ would store. Readers, builders, migration and the embedded runtime all use these
 
 A row's *shape* is what its keys alone say of its generation:
 
-    exec    exec_id and messages        G3 or G4 (told apart by execution_log)
+    exec    seq and exec_id             G3 or G4 (told apart by execution_log)
     G5      seq, no exec_id             G5 or G5b (told apart by the names of owners)
-    G6      step and messages
+    G6      step and messages; one that came from G3 or G4 has its exec_id
     G7      steps under a harness_id
     G8      steps under an agent_id
     steps   steps without an owner      G7 or G8 (a row inside a turn)
@@ -76,6 +76,7 @@ class Row:
     owner: str = ""
     #: The configuration of the turn: a JSON object as text, or base64 in G4.
     config: str | None = None
+    #: Of G3 and G4; after a migration to G7 or later it is the interaction_id.
     exec_id: str = ""
     parts: tuple[Part, ...] = ()
     #: Messages or steps; a step can hold several parts, and none.
@@ -113,7 +114,9 @@ def shape(tree: Any, column: str) -> str:
     if has("steps", "interaction_id"):
         return "G7" if has("harness_id", "harness_config") else "steps"
     if has("exec_id"):
-        return "exec"
+        came = "G6" if has("step") and not has("seq") else "G5"
+        # G3 and G4 have no configuration that is an object: the row came from there.
+        return came if came == "G6" or _has_object(tree, "harness_config") else "exec"
     if has("seq"):
         return "G5"
     if has("step"):
@@ -123,6 +126,10 @@ def shape(tree: Any, column: str) -> str:
     if has("harness_id", "harness_config"):
         return "G5" if column == "seq" else "G7"
     return "G5" if column == "seq" else "state"
+
+
+def _has_object(tree: Members, name: str) -> bool:
+    return any(key in (name, _camel(name)) and isinstance(value, Members) for key, value in tree)
 
 
 def _camel(name: str) -> str:
@@ -167,7 +174,7 @@ def from_event(event: dict[str, Any], generation: Generation) -> Row:
         state=event.get("state", 0),
         owner=event.get(generation.owner_key, "") if generation.owner_key else "",
         config=config,
-        exec_id=event.get("exec_id", ""),
+        exec_id=event.get("exec_id") or event.get("interaction_id", ""),
         parts=tuple(part for item in items for part in to_parts(item)),
         content_count=len(items),
     )

@@ -92,7 +92,7 @@ select
     state_name(e.state) as state,
     e.harness_id,                     -- the owner that the row names (agent_id in G8)
     e.config,                         -- configuration of the turn, JSON text
-    e.exec_id,                        -- G3 and G4
+    e.exec_id,                        -- G3 and G4, and what was taken over from there
     cast(e.shape as varchar) as shape,  -- what the row's keys say of its generation; see ax/rows
     case when e.fast then 'fast' else 'careful' end as route,  -- which reader decoded it
     e.content_count,                  -- messages or steps in the row

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -51,6 +53,11 @@ class LineFile:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+
+    def size(self) -> int:
+        """How many bytes it has; of a pipe nobody knows, and it may be many."""
+        status = os.fstat(self._file.fileno())
+        return status.st_size if stat.S_ISREG(status.st_mode) else sys.maxsize
 
     def __iter__(self) -> Iterator[tuple[int, bytes | None]]:
         """Lines that are not blank, each with its number; None for one that is too long."""

@@ -15,8 +15,10 @@ import pyarrow as pa
 from axnb.errors import NotALogError, SourceError, UnavailableError
 from axnb.evidence.layout import EXECUTION_TABLE, LOG_TABLE, Layout, recognise
 from axnb.evidence.locators import PostgresLocator, public_dsn
+from axnb.evidence.migrators import MIGRATORS, told_versions
 from axnb.evidence.postgres_session import PostgresSession
 from axnb.evidence.reader import MAX_FAST_BYTES, MAX_ROW_BYTES, ExecutionRow, OddRow
+from axnb.text import cut_middle, safe
 
 _INTEGERS = ("smallint", "integer", "bigint")
 _NUMBERS = ("numeric", "double precision", "real")
@@ -116,7 +118,22 @@ class PostgresReader:
         self.locator = self.place
         self._log = f"{_quoted(self._schema)}.{_quoted(LOG_TABLE)}"
         self._executions = f"{_quoted(self._schema)}.{_quoted(EXECUTION_TABLE)}"
+        self._look_for_versions({name: found[0] for name, found in tables.items()})
         return layout
+
+    def _look_for_versions(self, tables: Mapping[str, Sequence[str]]) -> None:
+        """What a migrator says of this schema, where the role may read its table."""
+
+        def qualified(table: str) -> str:
+            return f"{_quoted(self._schema)}.{_quoted(table)}"
+
+        there = [name for name in MIGRATORS if name in tables]
+        asked = "select has_table_privilege($1, 'select')"
+        readable = {n: tables[n] for n in there if self._session.query(asked, [qualified(n)])[0][0]}
+        place = f"schema {cut_middle(safe(self._schema), 40)}"
+        told = told_versions(readable, place, self._session.query, qualified)
+        self.notes += told.notes
+        self.incomplete += told.incomplete
 
     def _choose_schema(
         self, schemas: Mapping[str, _Tables], order: Mapping[str, int | None]
@@ -163,6 +180,31 @@ class PostgresReader:
             "lsn": lsn,
             "standby": standby,
         }
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The columns of the log, in order, with their types."""
+        return self._types
+
+    @property
+    def encoding(self) -> str:
+        """What the server calls the encoding of its texts."""
+        return str(self._encoding)
+
+    @property
+    def tables(self) -> tuple[str, str]:
+        """The log and its executions, quoted, with their schema."""
+        return self._log, self._executions
+
+    def query(self, sql: str) -> Iterator[tuple[Any, ...]]:
+        """The rows of a statement in this transaction, streamed. Raises SourceError."""
+        from adbc_driver_manager import Error
+
+        try:
+            for batch in self._session.stream(sql):
+                yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        except (Error, OSError) as err:
+            raise self.translated(err) from None
 
     def count(self) -> int:
         """How many rows the table has in this transaction's snapshot, known once they were read.

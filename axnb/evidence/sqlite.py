@@ -20,6 +20,7 @@ from axnb.case.custody import PrivateCopy
 from axnb.errors import DamagedError, NotALogError, SourceError
 from axnb.evidence.layout import EXECUTION_TABLE, KNOWN_TABLES, LOG_TABLE, Layout, recognise
 from axnb.evidence.locators import SqliteLocator
+from axnb.evidence.migrators import MIGRATORS, told_versions
 from axnb.evidence.reader import MAX_FAST_BYTES, MAX_ROW_BYTES, ExecutionRow, OddRow
 from axnb.evidence.wal import check_wal
 
@@ -62,11 +63,10 @@ class SqliteReader:
             self.notes += self.layout.notes
             self._payload = self._payload_as_blob()
             self._table = self._numbered_table()
-        except sqlite3.DatabaseError as err:
+        except BaseException as err:
             self.__exit__()
-            raise self.translated(err) from err
-        except BaseException:
-            self.__exit__()
+            if isinstance(err, sqlite3.DatabaseError):
+                raise self.translated(err) from err
             raise
         return self
 
@@ -86,30 +86,29 @@ class SqliteReader:
     # --- what the source is --------------------------------------------------------------------
 
     def _query(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        try:
-            return self._connection.execute(sql, values).fetchall()
-        except sqlite3.DatabaseError as err:
-            raise self.translated(err) from err
+        return list(self.query(sql, values))
 
     def _recognise(self) -> Layout:
         tables: dict[str, list[str]] = {}
         keys: list[str] = []
-        for (raw,) in self._query(
-            "select cast(name as text) from sqlite_master where type='table'"
-        ):
+        names = "select cast(name as text) from sqlite_master where type='table'"
+        for (raw,) in self._query(names):
             # SQLite's names have no case; AX finds its table under any.
             name = raw.decode(errors="backslashreplace").lower()
             tables[name] = []
             # Any other table may be virtual, of a module that is not here.
-            if name in KNOWN_TABLES:
+            if name in KNOWN_TABLES or name in MIGRATORS:
                 info = self._query(f"pragma table_info({name})")
                 tables[name] = [column[1].decode().lower() for column in info]
                 if name == LOG_TABLE:
                     keys = [column[1].decode().lower() for column in info if column[5]]
                     self._columns = tables[name]
-        return recognise(
-            self.place, tables, keys, "; if a -wal file belongs to it, deliver it as well"
-        )
+        hint = "; if a -wal file belongs to it, deliver it as well"
+        layout = recognise(self.place, tables, keys, hint)
+        told = told_versions(tables, "the file", self._query)
+        self.notes += told.notes
+        self.incomplete += told.incomplete
+        return layout
 
     def _payload_as_blob(self) -> str:
         """The payload as UTF-8 bytes; in a UTF-16 database a text is converted by SQLite."""
@@ -140,13 +139,37 @@ class SqliteReader:
     def _needed(self) -> str:
         return f"conversation_id, {self.layout.column}, payload"
 
+    @property
+    def database(self) -> Path:
+        """The private copy; it is there until `finish`."""
+        return self._copy.path
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the log, in order."""
+        return self._columns
+
+    @property
+    def numbered_table(self) -> str:
+        """What stands for the log in SQL with a column `rowid`."""
+        return self._table
+
+    def query(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows of a statement over the private copy, texts as bytes. Raises SourceError."""
+        try:
+            yield from self._connection.execute(sql, values)
+        except sqlite3.DatabaseError as err:
+            raise self.translated(err) from err
+
     def count(self) -> int:
         """How many rows the table claims to have (SQLite answers from an index)."""
         return self._claimed
 
     def size(self) -> int:
-        """The size of the database."""
-        return self._copy.path.stat().st_size
+        """The size of the database, with what lies in a -wal yet."""
+        database = self._copy.path
+        parts = (database, database.with_name(f"{database.name}-wal"))
+        return sum(part.stat().st_size for part in parts if part.exists())
 
     @cached_property
     def _claimed(self) -> int:
@@ -358,9 +381,8 @@ def _refuse_non_database(path: Path) -> None:
 
 def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
     types = (pa.int64(), pa.binary(), pa.int64(), pa.binary())
-    columns = [
-        pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), types, strict=True)
-    ]
+    typed = zip(zip(*rows, strict=True), types, strict=True)
+    columns = [pa.array(values, kind) for values, kind in typed]
     return pa.RecordBatch.from_arrays(columns, names=["row", "conversation_id", "step", "payload"])
 
 

@@ -25,6 +25,7 @@ from .looks import (
     Run,
     contents,
     counts,
+    doubts,
     healthy,
     refused,
     rejects,
@@ -427,3 +428,56 @@ def test_every_released_layout_is_read(
     load(log.write_sqlite(tmp_path / "log.sqlite"))
     assert counts(case) == (len(log.rows), len(log.rows), 0)
     assert states(case) == {"c1": "finished", "c2": "interrupted"}
+
+
+# --- SD-03, SD-12: a migrator's own word ----------------------------------------------------------
+
+
+def test_a_version_table_is_told_and_decides_nothing(
+    case: Case, load: Load, tmp_path: Path, expected: Expected
+) -> None:
+    path = healthy().write_sqlite(tmp_path / "log.sqlite")
+    database(
+        path,
+        "create table goose_db_version (id INTEGER PRIMARY KEY, version_id, is_applied)",
+        "insert into goose_db_version (version_id, is_applied) values (0, 1), (5, 1), (7, 0)",
+        # Of somebody else: it has only the name.
+        "create table schema_migrations (version TEXT)",
+        "insert into schema_migrations values ('20260101')",
+    )
+    load(path)
+    assert (contents(case), states(case)) == expected
+    ((notes, incomplete),) = case.rows("select notes, incomplete from sources")
+    assert (len(notes), incomplete) == (1, [])
+    assert "goose_db_version of the file says version 5" in notes[0]
+
+
+@pytest.mark.parametrize("dirty", [True, False])
+def test_a_schema_that_is_marked_dirty_is_never_ok(axnb: Run, tmp_path: Path, dirty: bool) -> None:
+    path = healthy().write_sqlite(tmp_path / "log.sqlite")
+    database(
+        path,
+        "create table schema_migrations (version, dirty)",
+        f"insert into schema_migrations values (3, {int(dirty)})",
+    )
+    found = triaged(axnb("triage", path, "--json"), 3 if dirty else 0)
+    assert ("marked dirty" in doubts(found)) == dirty
+
+
+def test_each_schema_has_a_version_of_its_own(
+    case: Case, load: Load, postgres: PostgresServer
+) -> None:
+    dsn = postgres.create_database()
+    for schema, version in (("here", 2), ("there", 9)):
+        healthy().write_postgres(dsn, schema)
+        postgres.execute(
+            f"create table {schema}.goose_db_version (version_id bigint, is_applied boolean);"
+            f"insert into {schema}.goose_db_version values ({version}, true)",
+            dsn,
+        )
+    load(f"{dsn}?schema=there")
+    ((notes,),) = case.rows("select notes from sources")
+    assert [note for note in notes if "version" in note] == [
+        "goose_db_version of schema there says version 9: another program's word; axnb goes by the "
+        "columns of the tables."
+    ]

@@ -60,7 +60,13 @@ hinted as (
     select
         t.*,
         case
-            when head_shape = 'exec' then case when e.exec_id is null then 'G4' else 'G3' end
+            -- G3 knows no owner, and G4 does not store a built-in one: that row was taken over.
+            when head_shape = 'exec' then
+                case
+                    when head_harness in ('antigravity', 'antigravity-interactions') then 'G5b'
+                    when head_harness is not null or e.exec_id is null then 'G4'
+                    else 'G3'
+                end
             when head_shape = 'G5' then
                 case
                     when not head_is_input then null

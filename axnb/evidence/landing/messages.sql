@@ -58,8 +58,10 @@ named as (
             -- A text without a character in it.
             when role_leaf is not null then 'text'::usual_kind
         end as kind,
+        -- A row of G6 that came from there has the id of its execution as well.
+        exec_leaf is not null and (step_leaf is null or seq_leaf is not null) as is_exec,
         -- G4 keeps its configuration as base64; every later generation as an object.
-        case when exec_leaf is null then config_leaf end as config_object,
+        case when not is_exec then config_leaf end as config_object,
         coalesce(arguments, response, config_object) as object_leaf,
         -- A row has one part at most, so of these it has one at most.
         coalesce(call_name_leaf, result_name_leaf) as name_leaf,
@@ -103,7 +105,7 @@ judged as (
                 then config_leaf is null and contains(document, '"content":{"text":{}}')
                 else true
             end
-            and (exec_leaf is null or is_base64(config_leaf))
+            and (not is_exec or is_base64(config_leaf))
             -- Two free-form objects in one row could vouch for each other.
             and (config_leaf is null or coalesce(arguments, response) is null)
             and case when object_leaf is null then true
@@ -120,10 +122,10 @@ select
     true,
     state_number(state_leaf),
     nullif(plain(owner_leaf), ''),
-    case when exec_leaf is null then cast(config_leaf as varchar) else plain(config_leaf) end,
+    case when is_exec then plain(config_leaf) else cast(config_leaf as varchar) end,
     nullif(plain(exec_leaf), ''),
     case
-        when exec_leaf is not null then 'exec'::row_shape
+        when is_exec then 'exec'::row_shape
         when seq_leaf is not null then 'G5'::row_shape
         else 'G6'::row_shape
     end,

@@ -17,7 +17,8 @@ parsed as (
             '$.steps[0].tool_result.function_result.name',
             '$.steps[0].tool_result.function_result.is_error',
             '$.steps[0].tool_result.function_result.result.struct_value',
-            '$.steps[0].tool_result.function_result.result.string_value'
+            '$.steps[0].tool_result.function_result.result.string_value',
+            '$.interaction_id'
         ]) as leaves
     from incoming
 ),
@@ -43,6 +44,8 @@ named as (
         leaves[16] as is_error_leaf,
         leaves[17] as struct_value,
         leaves[18] as string_value,
+        -- AX never sets it; a row that came from G3 or G4 has the id of its execution there.
+        leaves[19] as turn_leaf,
         case
             when coalesce(text_leaf, role_leaf) is not null then 'text'::usual_kind
             when coalesce(call_name_leaf, arguments) is not null then 'tool_call'::usual_kind
@@ -74,6 +77,7 @@ judged as (
                     '"steps":[{"tool_call":{"function_call":{}}}],',
                     '"steps":[{"tool_result":{"function_result":{}}}],')
                 + taken('"conversation_id":,', id_leaf)
+                + taken('"interaction_id":,', turn_leaf)
                 + taken('"' || owner() || '_id":,', owner_leaf)
                 + taken('"' || owner() || '_config":,', config_leaf)
                 + taken('"state":,', state_leaf)
@@ -82,7 +86,7 @@ judged as (
                 + taken('"is_error":,', is_error_leaf)
                 + taken('"result":{"struct_value":},', struct_value)
                 + taken('"result":{"string_value":},', string_value)
-            and is_text(id_leaf) and is_plain(owner_leaf) and is_state(state_leaf)
+            and is_text(id_leaf) and is_plain(turn_leaf) and is_plain(owner_leaf) and is_state(state_leaf)
             and is_shown(string_value)
             and is_part(role_leaf, text_leaf, signature_leaf, summary_leaf, call_id_leaf, name_leaf,
                 result_id_leaf)
@@ -113,10 +117,10 @@ select
     state_number(state_leaf),
     nullif(plain(owner_leaf), ''),
     cast(config_leaf as varchar),
-    cast(null as varchar),
+    nullif(plain(turn_leaf), ''),
     case
         when owner_leaf is not null then owner_shape()
-        when kind is not null then 'steps'::row_shape
+        when kind is not null or turn_leaf is not null then 'steps'::row_shape
         else 'state'::row_shape
     end,
     true,

@@ -1,23 +1,22 @@
-"""Take a scratch log from one generation to another, row by row, as its servers write them.
+"""Take a scratch log from one generation to another in its place, as `axnb migrate` does in a copy.
 
 It is for logs that a rehearsal has written itself: every part of them has a place in every
-generation. A user's log is taken over by a plan (`axnb triage --plan`).
+generation.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 
-from axnb.ax import rows
-from axnb.ax.rows import Row
-from axnb.ax.versions import Generation
+from axnb.ax.conversion import TARGETS, convert
+from axnb.ax.versions import GENERATIONS, Generation
+from axnb.errors import AxnbError
 from axnb.runtimes.files import usable
 
 _TABLE = "conversation_log"
 
-_ROLES = {"thought": "model", "tool_call": "model", "tool_result": "user"}
+_Row = tuple[str, int, str]
 
 
 @usable("the log that is to be taken over")
@@ -63,16 +62,13 @@ def _insert(new: Generation, mark: str) -> str:
     return f"INSERT INTO {_TABLE} ({columns}) VALUES ({mark}, {mark}, {mark})"
 
 
-def _carried(
-    found: list[tuple[str, int, str]], old: Generation, new: Generation
-) -> list[tuple[str, int, str]]:
-    return [
-        (conversation_id, step, rows.write(_with_roles(rows.read(payload, old)), new, step))
-        for conversation_id, step, payload in found
-    ]
-
-
-def _with_roles(row: Row) -> Row:
-    """Steps have no roles for these; what they were follows from what they are."""
-    parts = (replace(part, role=_ROLES.get(part.kind, part.role)) for part in row.parts)
-    return replace(row, parts=tuple(parts))
+def _carried(found: list[_Row], old: Generation, new: Generation) -> list[_Row]:
+    # G5 and G5b write the same rows; only what they store of a default harness differs.
+    target = new if new.name in TARGETS else GENERATIONS["G5b"]
+    carried = []
+    for conversation_id, step, payload in found:
+        row = convert(payload, old.step_column, step, target)
+        if row.reason:
+            raise AxnbError(f"the log that is to be taken over holds a row that {new.name} cannot.")
+        carried.append((conversation_id, step, row.text))
+    return carried
