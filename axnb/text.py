@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import unicodedata
 from pathlib import Path
 
@@ -17,6 +18,9 @@ _FORMULA_STARTS = "=+-@＝＋－＠"
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
+
+#: A name of a file that no command takes for an option or an address.
+_PLAIN_NAME = re.compile(r"\w[\w.-]*")
 
 #: Marks on one letter; more of them run over the lines above and below.
 _MOST_MARKS = 4
@@ -151,3 +155,17 @@ def count(number: int, singular: str, plural: str | None = None) -> str:
 def file_name(locator: str) -> str:
     """A source without the folder that it lies in; a database as it is."""
     return locator if "://" in locator else Path(locator).name or locator
+
+
+def as_argument(locator: str) -> str:
+    """A source as a command takes it where it lies: the name of its file, or a database."""
+    name = file_name(locator)
+    return name if "://" in locator or _PLAIN_NAME.fullmatch(name) else f"./{name}"
+
+
+def as_command(*words: str) -> list[str] | None:
+    """The words of a command, quoted for a shell; None where one cannot be pasted."""
+    # What had to be escaped to be shown would name something else when it is pasted.
+    if any(safe(word) != word for word in words):
+        return None
+    return [shlex.quote(word) for word in words]

@@ -6,11 +6,8 @@ loses or blocks; a happy path proves nothing.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -20,11 +17,11 @@ from axnb.drills.resume.answer import resume_result
 from axnb.drills.resume.judging import Judged, judged
 from axnb.drills.resume.options import TOOL, ResumeOptions, planned
 from axnb.drills.resume.rehearsing import Job, Rehearsing
-from axnb.errors import AxnbError, UsageError
+from axnb.drills.scratch import scratch_folder
+from axnb.errors import AxnbError
 from axnb.result import Result
 from axnb.runtimes import CANCELLED, Policy, Runtime, Task
 from axnb.started import Started
-from axnb.text import safe
 
 if TYPE_CHECKING:
     from axnb.runtimes.command import Ask
@@ -54,7 +51,7 @@ def run(
     and read before anything is.
     """
     options = options or ResumeOptions(**asked)
-    with scratch_folder(options) as scratch:
+    with scratch_folder(options.keep, options.settings.scratch) as scratch:
         runtime = open_runtime(options, scratch, ask)
         begin(planned(options))
         try:
@@ -135,33 +132,6 @@ def _task(options: ResumeOptions, policy: Policy, point: str, repetition: int) -
         item=f"seat {name}",
         retry=options.retry,
     )
-
-
-@contextmanager
-def scratch_folder(options: ResumeOptions) -> Iterator[Path]:
-    """A private folder, gone at the end; or the one that is to be kept.
-
-    Raises AxnbError if there is no such folder, UsageError if that one is not empty.
-    """
-    place = options.keep or options.settings.scratch
-    try:
-        if options.keep is not None:
-            options.keep.mkdir(parents=True, exist_ok=True)
-            is_empty = not any(options.keep.iterdir())
-        else:
-            folder = Path(tempfile.mkdtemp(prefix="axnb-drill-", dir=place))
-    except OSError as err:
-        why = err.strerror or "unknown error"
-        raise AxnbError(f"no folder can be made at {safe(str(place))}: {why}.") from err
-    if options.keep is not None:
-        if not is_empty:
-            raise UsageError(f"{safe(str(place))} is not empty: name another folder to keep.")
-        yield options.keep.resolve()
-        return
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def open_runtime(options: ResumeOptions, scratch: Path, ask: Ask | None = None) -> Runtime:
