@@ -1,4 +1,4 @@
-"""`axnb drill resume`: what cannot be meant is one sentence, before anything runs."""
+"""`axnb drill`: what cannot be meant is one sentence, before anything runs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from axnb.cli import main
 from axnb.drills.resume.points import read_points
 from axnb.errors import UsageError
 from axnb.runtimes import POINTS
+from tests import ax_logs
 from tests.waiting import until
 
 Cli = Callable[..., Result]
@@ -70,19 +72,37 @@ def test_points_are_read_in_order_and_once() -> None:
         read_points("1 2")
 
 
-def _told(name: str) -> list[list[str]]:
+def _told(name: str, drill: str) -> list[list[str]]:
     """The commands of a drill that a text shows."""
     text = (Path(__file__).parents[1] / name).read_text(encoding="utf-8")
-    lines = re.findall(r"^axnb drill resume.*$", text, re.MULTILINE)
+    lines = re.findall(rf"^axnb drill {drill}.*$", text, re.MULTILINE)
     return [shlex.split(line)[3:] for line in lines]
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/resume-drill.md"])
-def test_options_that_are_told_are_there(name: str) -> None:
-    verb = main.commands["drill"].commands["resume"]  # type: ignore[attr-defined]
-    assert _told(name)
-    for arguments in _told(name):
-        verb.make_context("resume", arguments)
+PAGES = {
+    "resume": "docs/resume-drill.md",
+    "restore": "docs/restore-drill.md",
+    "migration": "docs/migration.md",
+}
+
+
+@pytest.mark.parametrize("drill", PAGES)
+@pytest.mark.parametrize("where", ["README.md", "its page"])
+def test_options_that_are_told_are_there(where: str, drill: str) -> None:
+    verb = main.commands["drill"].commands[drill]  # type: ignore[attr-defined]
+    told = _told(PAGES[drill] if where == "its page" else where, drill)
+    assert told
+    for arguments in told:
+        verb.make_context(drill, arguments)
+
+
+@pytest.mark.parametrize("name", ["README.md", PAGES["migration"]])
+def test_migrations_that_are_told_could_be_asked(name: str) -> None:
+    text = (Path(__file__).parents[1] / name).read_text(encoding="utf-8")
+    lines = re.findall(r"^axnb migrate .*$", text, re.MULTILINE)
+    assert lines
+    for line in lines:
+        main.commands["migrate"].make_context("migrate", shlex.split(line, comments=True)[2:])
 
 
 @pytest.mark.slow
@@ -200,3 +220,83 @@ def test_nothing_of_a_deployment_runs_unconfirmed(
     Path("axnb.toml").write_text(f"{_DEPLOYMENT}unattended = true\n", encoding="utf-8")
     assert axnb("drill", "resume", "--runtime", "command", "--points", "3").exit_code != 2
     assert Path("started").exists()
+
+
+# --- a restore -----------------------------------------------------------------------------------
+
+RESTORED = ax_logs.ROOT / "restored-sqlite"
+_LOG, _BACKUP = str(RESTORED / "log.sqlite"), str(RESTORED / "backup.sqlite")
+
+WRONG_RESTORE = {
+    "nothing": ([], 2, "name a log (a path or a DSN) or a backup"),
+    "a version that never was": ([_LOG, "--ax-version", "G9"], 2, "'G9' is not known"),
+    "a variable that is not set": ([_LOG, "NO_SUCH_LOG"], 2, "NO_SUCH_LOG is neither"),
+    "a step that is none": ([_LOG, "--expect-last", "c=0"], 2, "--expect-last takes ID=N"),
+    "less than nothing": ([_LOG, "--rpo-steps", "-1"], 2, "--rpo-steps is at least 0"),
+    "nobody asked": ([_LOG, "--asked", "0"], 2, "--asked at least 1"),
+    "taken and given": ([_LOG, "--backup", "b", "--how", "vacuum"], 2, "--backup names one"),
+    "settings that are not there": ([_LOG, "--settings", "no.toml"], 2, "no.toml cannot be read"),
+    "a password": (["postgres:secret@host/db"], 2, "looks like a PostgreSQL address"),
+    "keys of a bucket": ([_LOG, "--snapshots", "s3://k:secret@h/b"], 2, "put keys into AWS_"),
+    "a bucket that is none": ([_LOG, "--snapshots", "nowhere"], 2, "neither a URL nor a folder"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_RESTORE)
+def test_a_restore_that_cannot_be_meant_is_one_sentence(
+    name: str, axnb: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AX_EVENTLOG_DSN", raising=False)
+    arguments, code, told = WRONG_RESTORE[name]
+    result = axnb("drill", "restore", *arguments)
+    assert (result.exit_code, result.stdout) == (code, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("axnb: ")
+    assert told in line
+    assert "secret" not in line
+
+
+def test_a_backup_that_is_none_is_a_result(axnb: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is judged, and not refused: that is what the drill is for. A variable names the source
+    where nobody else does."""
+    Path("backup.sqlite").touch()
+    monkeypatch.setenv("AX_EVENTLOG_DSN", _LOG)
+    result = axnb("drill", "restore", "--backup", "backup.sqlite", "--json", "--out", "out")
+    assert result.exit_code == 1
+    told = json.loads(result.stdout)
+    assert told == json.loads(Path("out/result.json").read_text("utf-8"))
+    assert told["parameters"]["source"] == "none", "whoever gives a backup names its source, too"
+    assert "has 0 bytes" in told["why"][0]
+    assert {step["verdict"] for step in told["steps"]} == {"failed", "not-run"}
+
+
+@pytest.mark.slow
+def test_a_restore_leaves_a_result_and_a_command_that_gives_it_again(axnb: Cli) -> None:
+    for name in ("log.sqlite", "lost.sqlite", "backup.sqlite"):
+        shutil.copy(RESTORED / name, name)
+    words = ["drill", "restore", "log.sqlite", "lost.sqlite", "--backup", "backup.sqlite"]
+    first = axnb(*words, "--out", "out", "--keep", "kept")
+    assert first.exit_code == 1
+    assert "READ BACK" in first.stdout
+    assert "kept" in first.stderr
+    assert any(Path("kept").iterdir())
+    result = json.loads(Path("out/result.json").read_text("utf-8"))
+    again = axnb(*shlex.split(result["run"]["again"])[1:])
+    found = json.loads(again.stdout)
+    assert {n: v for n, v in found.items() if n != "run"} == {
+        n: v for n, v in result.items() if n != "run"
+    }
+
+
+@pytest.mark.slow
+def test_a_restore_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "axnb.cli", "drill", "restore", _LOG]
+    with subprocess.Popen(
+        words, env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True
+    ) as drill:
+        until(lambda: bool(list(tmp_path.rglob("*.sqlite"))), "a backup is there")
+        drill.send_signal(signal.SIGTERM)
+        _, told = drill.communicate(timeout=120)
+    assert drill.returncode == 4
+    assert told.splitlines()[-1].startswith("axnb: stopped; every process of the drill has ended")
+    until(lambda: list(tmp_path.iterdir()) == [], "the scratch folder is gone")

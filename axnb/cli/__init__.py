@@ -12,7 +12,19 @@ from __future__ import annotations
 import click
 
 from axnb import __version__
-from axnb.cli import cases, drills, findings, logs, maps, notebooks, results, secrets
+from axnb.cli import (
+    cases,
+    drill_migration,
+    drill_restore,
+    drills,
+    findings,
+    logs,
+    maps,
+    migrations,
+    notebooks,
+    results,
+    secrets,
+)
 from axnb.cli.group import Group
 
 
@@ -31,6 +43,7 @@ for _verb in (
     cases.sql,
     findings.explain,
     secrets.secrets,
+    migrations.migrate,
     drills.drill,
     drills.serve,
     results.report,
@@ -38,3 +51,6 @@ for _verb in (
     notebooks.demo,
 ):
     main.add_command(_verb)
+
+drills.drill.add_command(drill_restore.restore)
+drills.drill.add_command(drill_migration.migration)

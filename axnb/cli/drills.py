@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import tempfile
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from axnb.cli.group import is_coloured, say
+from axnb.cli.group import say
 from axnb.cli.options import settings_option
-from axnb.errors import AxnbError, UsageError
+from axnb.cli.rehearsing import json_option, keep_option, out_option, rehearse
+from axnb.errors import UsageError
 from axnb.settings import Settings
-
-if TYPE_CHECKING:
-    from axnb.drills.resume import ResumeOptions
 
 
 @click.group(cls=click.Group)
@@ -68,19 +60,9 @@ def drill() -> None:
 @click.option("--repeat", type=int, default=1, show_default=True, metavar="N")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S")
 @settings_option
-@click.option(
-    "--keep",
-    metavar="DIR",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Keep the logs, snapshots and ledgers of the drill there.",
-)
-@click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Write a result folder: result.json and its views.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Write axnb.result/1.")
+@keep_option
+@out_option
+@json_option
 @click.option("--yes", is_flag=True, help="Run the commands of --runtime command unasked.")
 def resume(
     runtime: str,
@@ -106,8 +88,9 @@ def resume(
     A task with one side effect is interrupted by real kills of real processes; after each, seven
     things are looked at. Each is ok, failed, inconclusive or not run, with its evidence.
     """
-    from axnb.drills.resume import ResumeOptions
+    from axnb.drills.resume import ResumeOptions, run
     from axnb.drills.resume.points import read_points
+    from axnb.report.drill_text import point_line
 
     if no_snapshots and snapshots is not None:
         raise UsageError(f"--no-snapshots and --snapshots {snapshots!r:.80} exclude each other.")
@@ -130,81 +113,17 @@ def resume(
         keep=keep,
         confirmed=_is_confirmed(runtime, yes, read),
     )
-    return _rehearse(asked, out, as_json=as_json)
-
-
-def _rehearse(asked: ResumeOptions, out: Path | None, *, as_json: bool) -> int:
-    """Run the drill, and hand out its result: wherever it cannot be written, it is printed."""
-    from axnb.drills.resume import run
-    from axnb.report.drill_text import point_line, render_drill
-    from axnb.report.folder import write_folder
-    from axnb.result import EXIT_CODES, to_json
-
-    if out is not None:
-        _check_writable(out)
-    try:
-        with _ended_in_order():
-            result = run(
-                asked,
-                progress=lambda judged: say(point_line(judged)),
-                begin=lambda plan: say("\n".join(f"axnb: {line}." for line in plan)),
-            )
-    except KeyboardInterrupt:
-        raise AxnbError(_stopped(asked)) from None
-    if asked.keep is not None:
-        say(f"axnb: what the processes wrote is in {asked.keep}.")
-    failure = None
-    if out is not None:
-        try:
-            write_folder(result, out)
-        except AxnbError as err:
-            failure = err
-    click.echo(to_json(result.as_dict()) if as_json else render_drill(result, colour=is_coloured()))
-    if failure is not None:
-        raise failure
-    return EXIT_CODES[result.verdict]
-
-
-def _check_writable(folder: Path) -> None:
-    """Make a folder, and try it. Raises AxnbError if nothing can be written into it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as err:
-        why = err.strerror or "unknown error"
-        raise AxnbError(f"{folder} cannot be written: {why}; nothing was rehearsed.") from err
-
-
-@contextmanager
-def _ended_in_order() -> Iterator[None]:
-    """SIGTERM ends a drill as Ctrl-C does: what it has started and written goes with it."""
-
-    def stop(number: int, _: object) -> None:
-        # Once is enough: what is being cleaned up is not interrupted again.
-        signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _stopped(asked: ResumeOptions) -> str:
-    """What is true of a drill that was stopped."""
-    told = "stopped; every process of the drill has ended, and "
-    if asked.keep is not None:
-        told += f"what they wrote is in {asked.keep}"
-    else:
-        told += "its scratch folder is gone"
-    if asked.runtime == "command":
-        told += "; your deployment is as the last command left it"
-    return f"{told}."
+    return rehearse(
+        lambda: run(
+            asked,
+            progress=lambda judged: say(point_line(judged)),
+            begin=lambda plan: say("\n".join(f"axnb: {line}." for line in plan)),
+        ),
+        out,
+        keep=keep,
+        as_json=as_json,
+        left="your deployment is as the last command left it" if runtime == "command" else "",
+    )
 
 
 def _is_confirmed(runtime: str, yes: bool, settings: Settings) -> bool:

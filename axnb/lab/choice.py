@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,21 +117,7 @@ class ChoiceView(ChosenView):
     _desk: CaseDesk
 
     def _sources(self) -> list[str]:
-        told = [
-            [
-                *(source["name"], Path(source["locator"]).name, source["kind"]),
-                " ".join(source["generations"]),
-                *(f"{source[n]:,}" for n in ("read", "parsed", "rejected")),
-                _custody(source["custody"]),
-            ]
-            for source in self._desk.sources
-        ]
-        remarks = [
-            fragments.sentence(text, "inconclusive" if text in source["incomplete"] else "dim")
-            for source in self._desk.sources
-            for text in (*source["incomplete"][:5], *source["notes"][:5])
-        ]
-        return [fragments.table("What was read, from copies", _SOURCES, told), *remarks]
+        return read_pieces(self._desk.sources)
 
     def _fields(self) -> dict[str, Any]:
         """A field for each parameter that a person can choose here."""
@@ -172,6 +158,25 @@ class MapChoiceView(ChoiceView):
         }
 
 
+def read_pieces(sources: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What was read, each source with its `locator`, and what is to be said of it."""
+    told = [
+        [
+            *(source["name"], Path(source["locator"]).name, source["kind"]),
+            " ".join(source["generations"]),
+            *(f"{source[n]:,}" for n in ("read", "parsed", "rejected")),
+            _custody(source["custody"]),
+        ]
+        for source in sources
+    ]
+    remarks = [
+        fragments.sentence(text, "inconclusive" if text in source["incomplete"] else "dim")
+        for source in sources
+        for text in (*source["incomplete"][:5], *source["notes"][:5])
+    ]
+    return [fragments.table("What was read, from copies", _SOURCES, told), *remarks]
+
+
 def _versions() -> list[tuple[str, str]]:
     newest = [("the newest that the log shows", "")]
     return newest + [(generation.label, name) for name, generation in GENERATIONS.items()]
@@ -196,4 +201,6 @@ def _custody(custody: Mapping[str, Any]) -> str:
     for key, word in (("sha256", "sha256"), ("listing_sha256", "listing, sha256")):
         if custody.get(key):
             return f"{word} {custody[key]}"
+    for file in (custody.get("files") or {}).values():
+        return f"sha256 {file['sha256']}"
     return f"system {custody.get('system_identifier')}, LSN {custody.get('lsn')}"

@@ -11,6 +11,9 @@ from axnb.case.case import Case, ask
 from axnb.errors import AxnbError
 from axnb.mapping import StateMap
 from axnb.report.drill_view import Point, drill_view, telling
+from axnb.report.migration_view import migration_view
+from axnb.report.rehearsal_view import rehearsal_view
+from axnb.report.restore_view import lost_lines
 from axnb.result import Finding, Result
 from axnb.triaging import Triage
 
@@ -147,12 +150,49 @@ class MapDesk(CaseDesk):
         return self.state.findings
 
 
-class DrillDesk(ResultDesk):
-    """A drill that was run, and a chosen policy and point."""
+class RunDesk(ResultDesk, ABC):
+    """A drill that was run, and that can be run again."""
 
     def __init__(self, result: Result) -> None:
         super().__init__(result)
         self._look()
+
+    @abstractmethod
+    def _look(self) -> None:
+        """Look at the result."""
+
+    def replace(self, result: Result) -> None:
+        """Another run takes the place of this one."""
+        with self.lock:
+            self.result = result
+            self._look()
+            for reader in self._of_case:
+                reader()
+
+
+class RehearsalDesk(RunDesk):
+    """A drill that answers in words."""
+
+    def _look(self) -> None:
+        self.answered = rehearsal_view(self.result)
+        #: What a restore would lose, a conversation each; nothing for another drill.
+        self.lost = lost_lines(self.result)
+        #: What a migration does, with all conversations; None for another drill.
+        self.migration = migration_view(
+            self.result, most=len(self.result.answer.get("conversations", ()))
+        )
+        places = [*self.result.run.get("locators", ()), *[""] * len(self.result.sources)]
+        #: Sources as they stand in a result, each with its locator.
+        self.sources: Sequence[Mapping[str, Any]] = [
+            {**source, "locator": place or source["name"]}
+            for source, place in zip(self.result.sources, places, strict=False)
+        ]
+
+
+class DrillDesk(RunDesk):
+    """A drill that was run, and a chosen policy and point."""
+
+    chosen: Key | None = None
 
     def _look(self) -> None:
         self.drill = drill_view(self.result)
@@ -160,23 +200,15 @@ class DrillDesk(ResultDesk):
             (point.policy, point.name): point
             for point in (self.drill.all_points() if self.drill else ())
         }
-        points = self.points
-        self.chosen = min(points, key=lambda key: telling(points[key]), default=None)
+        points, before = self.points, self.chosen
+        # The same point stays chosen, if another run has it.
+        if before not in points:
+            self.chosen = min(points, key=lambda key: telling(points[key]), default=None)
 
     @property
     def point(self) -> Point | None:
         """The chosen point."""
         return None if self.chosen is None else self.points[self.chosen]
-
-    def replace(self, result: Result) -> None:
-        """Another run takes the place of this one; the same point stays chosen, if it has it."""
-        with self.lock:
-            chosen, self.result = self.chosen, result
-            self._look()
-            if chosen in self.points:
-                self.chosen = chosen
-            for reader in self._of_case:
-                reader()
 
     def choose(self, key: Key) -> None:
         """A point is chosen in one view, and the others follow."""

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from axnb.errors import AxnbError
-from axnb.report import charts, drill_charts
+from axnb.report import charts, drill_charts, matrix_charts, matrix_view, restore_charts
 from axnb.report.html import environment
 from axnb.result import SIGNS, Result
 
@@ -98,6 +98,26 @@ def matrix(picture: drill_charts.Matrix) -> str:
 def happened(picture: drill_charts.TimelinePicture) -> str:
     """What happened at one point of a drill, as a picture."""
     return _render("happened", picture, drill_charts)
+
+
+def lost(picture: restore_charts.LostPicture) -> str:
+    """What a restore loses of each conversation, as a picture."""
+    return _render("lost", picture, restore_charts)
+
+
+def phases(bars: Sequence[restore_charts.Phase]) -> str:
+    """How long each phase of a drill took, as a picture."""
+    return _render("phases", bars, restore_charts)
+
+
+def compatibility(picture: matrix_charts.MatrixPicture) -> str:
+    """What every AX version makes of the rows of every generation, as a picture."""
+    return _render("compatible", picture, matrix_charts, matrix_view.MEANS)
+
+
+def plan(caption: str, text: str) -> str:
+    """What an operator could run, as text."""
+    return _render("plan", caption, text)
 
 
 def payload(caption: str, text: str | None, note: str = "") -> str:

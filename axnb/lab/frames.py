@@ -18,9 +18,9 @@ _MOST_ROWS, _MOST_COLUMNS = 50, 48
 _WHOLE = (
     *("step", "last_step", "left_step", "right_step", "first_difference", "row", "n", "turn"),
     *("bytes", "size", "rows", "count", "unknown_calls", "open_questions", "effects"),
-    *("same", "other_text", "only_left", "only_right"),
+    *("same", "other_text", "only_left", "only_right", "times"),
 )
-_FLAGS = ("consequential", "same_kind", "same_text", "person")
+_FLAGS = ("consequential", "same_kind", "same_text", "person", "accepted")
 _DTYPES: Mapping[str, Literal["Int64", "bool"]] = {
     **dict.fromkeys(_WHOLE, "Int64"),
     **dict.fromkeys(_FLAGS, "bool"),

@@ -14,10 +14,10 @@ from axnb.lab.desk import DrillDesk
 from axnb.lab.drill import DrillChoiceView, MatrixView, PointView
 from axnb.lab.kernel import has_person
 from axnb.lab.progress import shown_progress
-from axnb.lab.summary import SummaryView
-from axnb.notebook.base import Progress, concluded, saved
+from axnb.notebook.base import Progress
 from axnb.notebook.guided import GuidedDrill
 from axnb.notebook.parameters import check_types, refuse_secrets
+from axnb.notebook.rehearsed import RehearsedWorkspace
 from axnb.report.drill_text import point_line
 from axnb.result import Result
 from axnb.settings import Settings
@@ -29,31 +29,19 @@ if TYPE_CHECKING:
 _NO_BUCKET = "none"
 
 
-class DrillWorkspace:
+class DrillWorkspace(RehearsedWorkspace):
     """A drill that was run, and what each cell of the notebook shows of it."""
+
+    _desk: DrillDesk
+    _choice_view = DrillChoiceView
 
     def __init__(self, chosen: dict[str, Any], progress: Progress, ask: Ask | None = None) -> None:
         """`ask` asks a person to do what has no command, in a drill that is guided."""
-        self._chosen = chosen
         asked = _asked(chosen)
-        self._environment = asked.settings.environment
-        self._desk = DrillDesk(_run(asked, progress, ask))
-        self._choice = DrillChoiceView(self._desk, chosen, self.save(), self._run_anew)
-        self._summary = SummaryView(self._desk)
-        self._matrix = MatrixView(self._desk)
-        self._point = PointView(self._desk)
-
-    def result(self) -> Result:
-        """What the drill found."""
-        return self._desk.result
-
-    def choice(self) -> DrillChoiceView:
-        """What was asked for and interrupted; with a person, a place to run it again."""
-        return self._choice
-
-    def summary(self) -> SummaryView:
-        """The verdict, and why."""
-        return self._summary
+        desk = DrillDesk(_run(asked, progress, ask))
+        super().__init__(chosen, desk, asked.settings.environment)
+        self._matrix = MatrixView(desk)
+        self._point = PointView(desk)
 
     def matrix(self) -> MatrixView:
         """The verdict of each check at each point."""
@@ -65,25 +53,8 @@ class DrillWorkspace:
             self._desk.choose((policy, str(point)))
         return self._point
 
-    def save(self) -> str:
-        """Write the result folder, and say where it is."""
-        return saved(self.result(), self._chosen["out"], self._environment)
-
-    def finish(self) -> str:
-        """Say the verdict; raise VerdictError on failed, and on inconclusive unless accepted."""
-        return concluded(self.result(), self._chosen["accept_inconclusive"])
-
-    def _run_anew(self, values: Mapping[str, Any], progress: Progress) -> str:
-        """Run what a person chose, and let it take the place of what was shown."""
-        chosen = {**self._chosen, **values}
-        asked = _asked(chosen)
-        result = _run(asked, progress)
-        # Whoever has stopped it by now does not want it.
-        progress("writing the result …")
-        told = saved(result, chosen["out"], asked.settings.environment)
-        self._chosen.update(chosen)
-        self._desk.replace(result)
-        return told
+    def _run(self, chosen: Mapping[str, Any], progress: Progress) -> Result:
+        return _run(_asked(chosen), progress)
 
 
 def open_resume_drill(

@@ -8,6 +8,9 @@ from pathlib import Path
 from axnb.errors import AxnbError, UsageError
 from axnb.text import is_path
 
+#: What a notebook reads if nobody names a log.
+SAMPLE = "sample_data/log.sqlite"
+
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -22,8 +25,17 @@ def shipped(folder: str, name: str) -> Path:
     raise AxnbError(f"{folder}/{name} is missing from this installation.")
 
 
+def sample_log(source: str) -> str:
+    """The sample log lies beside the notebooks or in the package, wherever a notebook is run; any
+    other source stays as it is."""
+    if source != SAMPLE or Path(source).exists():
+        return source
+    return str(shipped("sample_data", "log.sqlite"))
+
+
 def find_notebook(name: str) -> Path:
-    """A notebook by its path, or one that axnb ships by its name: `01_triage` or `triage`.
+    """A notebook by its path, or one that axnb ships by its name: `01_triage` or `triage`, or by a
+    word that only one has, such as `restore`.
 
     Raises UsageError, with the names that there are, for any other.
     """
@@ -31,6 +43,9 @@ def find_notebook(name: str) -> Path:
     for known in names:
         if name.removesuffix(".ipynb") in (known, re.sub(r"^\d+_", "", known)):
             return shipped("notebooks", f"{known}.ipynb")
+    having = [known for known in names if name in known.split("_")[1:]]
+    if len(having) == 1:
+        return shipped("notebooks", f"{having[0]}.ipynb")
     path = Path(name)
     if path.suffix == ".ipynb" and is_path(name) and path.is_file():
         return path

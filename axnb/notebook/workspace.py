@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from axnb.ax.versions import resolve
 from axnb.case.case import Case
-from axnb.errors import UsageError
 from axnb.evidence.load import LoadOptions
 from axnb.lab.conversations import ConversationsView
 from axnb.lab.desk import Desk
@@ -18,14 +17,12 @@ from axnb.lab.tables import TablesView
 from axnb.lab.timeline import TimelineView
 from axnb.loading import load_or_reuse, load_state, load_witnesses
 from axnb.notebook.base import Opened, Progress, Workspace, opened
+from axnb.notebook.beside import Beside
 from axnb.notebook.parameters import check_types, refuse_secrets
-from axnb.notebook.shipped import shipped
+from axnb.notebook.shipped import sample_log
 from axnb.report.triage_result import Asked, triage_result
 from axnb.result import Result
 from axnb.triaging import Question, Triage, triage
-
-#: What the notebook reads if nobody names a log.
-_SAMPLE = "sample_data/log.sqlite"
 
 
 class TriageWorkspace(Workspace):
@@ -61,7 +58,7 @@ class TriageWorkspace(Workspace):
         refuse_secrets(chosen)
         check_types(chosen, open_triage)
         only = (chosen["conversation"],) if chosen["conversation"] else ()
-        beside = _Beside.parse(chosen["beside"])
+        beside = Beside.parse(chosen["beside"])
         asked = Asked.now(
             chosen["ax_version"],
             chosen["harnesses"],
@@ -101,7 +98,7 @@ def open_triage(
     Raises UsageError for a value that cannot be meant, SourceError if the log cannot be read.
     """
     chosen = {
-        "source": _sample(source),
+        "source": sample_log(source),
         "out": out,
         "beside": beside,
         "live": live,
@@ -116,14 +113,7 @@ def open_triage(
         return TriageWorkspace(chosen, progress)
 
 
-def _sample(source: str) -> str:
-    """The sample log lies beside the notebooks or in the package, wherever a notebook is run."""
-    if source != _SAMPLE or Path(source).exists():
-        return source
-    return str(shipped("sample_data", "log.sqlite"))
-
-
-def _question(chosen: Mapping[str, Any], only: Sequence[str], beside: _Beside) -> Question:
+def _question(chosen: Mapping[str, Any], only: Sequence[str], beside: Beside) -> Question:
     """How the server is asked; what makes no sense is refused."""
     if chosen["ax_version"]:
         resolve(chosen["ax_version"])
@@ -134,7 +124,7 @@ def _ask(
     case: Case,
     chosen: Mapping[str, Any],
     only: Sequence[str],
-    beside: _Beside,
+    beside: Beside,
     progress: Progress,
 ) -> Triage:
     # Before a case file changes.
@@ -154,41 +144,3 @@ def _ask(
     progress("looking for findings …")
     question = replace(question, harnesses=question.harnesses or loaded.harnesses)
     return triage(case, question, only, (*loaded.skipped, *witnesses.skipped, *state.skipped))
-
-
-@dataclass(frozen=True)
-class _Beside:
-    """What stands beside the log, by what it is."""
-
-    logs: list[str]
-    clients: list[str]
-    server_logs: list[str]
-    expected: list[str]
-    snapshots: list[str]
-    records: list[str]
-    ax_configs: list[str]
-
-    @property
-    def ax_config(self) -> Path | None:
-        """The ax.yaml that says what would run now; the last one, as on the command line."""
-        return Path(self.ax_configs[-1]) if self.ax_configs else None
-
-    @classmethod
-    def parse(cls, entries: Sequence[str]) -> _Beside:
-        """Sort entries. Raises UsageError for an empty one."""
-        beside = cls([], [], [], [], [], [], [])
-        kinds = {
-            "client": beside.clients,
-            "server-log": beside.server_logs,
-            "expect-last": beside.expected,
-            "snapshots": beside.snapshots,
-            "records": beside.records,
-            "ax-config": beside.ax_configs,
-        }
-        for entry in entries:
-            kind, separator, value = entry.partition("=")
-            known = kinds.get(kind) if separator else None
-            if not entry or (known is not None and not value):
-                raise UsageError(f"the parameter beside has an entry without a value: {entry!r}.")
-            (beside.logs if known is None else known).append(entry if known is None else value)
-        return beside

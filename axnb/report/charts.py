@@ -57,6 +57,19 @@ class Lane:
     gap: tuple[int, int] | None
 
 
+def strokes(x: float, y: float, width: float, height: float) -> str:
+    """Strokes at 45 degrees inside a box, as a path."""
+    right, found, at = x + width, [], x - height + 5
+    while at < right:
+        x1, x2 = max(at, x), min(at + height, right)
+        if x2 > x1:
+            found.append(
+                f"M{x1:.1f} {y + height - (x1 - at):.1f}L{x2:.1f} {y + height - (x2 - at):.1f}"
+            )
+        at += 6
+    return "".join(found)
+
+
 def bars(actions: Iterable[Mapping[str, Any]]) -> list[Bar]:
     """A bar an action, to one scale; what exists is at least two pixels long.
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from axnb.report.words import release
-from axnb.text import columns, file_name, safe
+from axnb.text import as_argument, as_command, columns
 from axnb.triaging import ACTIONS, SourceTriage, Triage
 
 #: Actions for which a plan has something to say.
 PLANNED = frozenset(ACTIONS) - {"decide", "nothing"}
-
-#: A name of a file that no command takes for an option or an address.
-_PLAIN_NAME = re.compile(r"\w[\w.-]*")
 
 #: The words of a command, quoted.
 Command = list[str]
@@ -27,7 +22,7 @@ class Commands:
 
     def __init__(self, triage: Triage, case_path: Path | None = None) -> None:
         self._triage = triage
-        self._case = [] if case_path is None else ["--case", _here(str(case_path))]
+        self._case = [] if case_path is None else ["--case", here(str(case_path))]
 
     def show(self, source: str, conversation_id: str, *more: str) -> Command | None:
         """`axnb show LOG ID`; None if an id or a path cannot be pasted."""
@@ -78,7 +73,7 @@ class Commands:
         return options
 
     def _locator(self, source: str) -> str:
-        return _here(next(s.locator for s in self._triage.sources if s.name == source))
+        return here(next(s.locator for s in self._triage.sources if s.name == source))
 
 
 _PREFIXES = {
@@ -112,7 +107,7 @@ def _taken(kind: str, locator: str, custody: Mapping[str, Any]) -> list[str]:
     """How the command line takes a source, by the names of its files."""
     if kind == "records":
         return [f"--records={name}" for name in custody["files"]]
-    return [f"{_PREFIXES[kind]}{_named(locator)}"]
+    return [f"{_PREFIXES[kind]}{as_argument(locator)}"]
 
 
 def explain(identity: str) -> Command:
@@ -153,19 +148,10 @@ def _continued(units: list[str], width: int) -> list[str]:
     return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
 
 
-def _named(locator: str) -> str:
-    """A source as a command takes it where it lies."""
-    name = file_name(locator)
-    return name if "://" in locator or _PLAIN_NAME.fullmatch(name) else f"./{name}"
-
-
-def _here(path: str) -> str:
+def here(path: str) -> str:
     """A path as a person would type it here."""
     return path.removeprefix(f"{Path.cwd()}/")
 
 
 def _quoted(*words: str) -> Command | None:
-    # What had to be escaped to be shown would name something else when it is pasted.
-    if any(safe(word) != word for word in words):
-        return None
-    return [shlex.quote(word) for word in ("axnb", *words)]
+    return as_command("axnb", *words)

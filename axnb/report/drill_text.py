@@ -9,6 +9,8 @@ from axnb.ax.versions import GENERATIONS
 from axnb.report.commands import Command, explain, next_lines
 from axnb.report.drill_view import DrillView, Point, Policy, StepView, drill_view, telling
 from axnb.report.drill_words import SHORT_POINTS, does, interrupted, reach
+from axnb.report.rehearsal_text import render_rehearsal
+from axnb.report.rehearsal_view import rehearsal_view
 from axnb.report.terminal import COLOURS, WIDTH, beside, verdict_word
 from axnb.report.view import brief, capital
 from axnb.result import SIGNS, Result, Verdict
@@ -26,6 +28,8 @@ _FEW = 16
 
 def render_drill(result: Result, *, colour: bool = False) -> str:
     """The whole drill as text, without a line end."""
+    if (answered := rehearsal_view(result)) is not None:
+        return render_rehearsal(result, answered, colour=colour)
     looked = drill_view(result)
     lines = [*_heads(result), "", *_verdict(result, looked, colour)]
     if looked is not None and result.verdict != "ok":

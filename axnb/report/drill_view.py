@@ -301,11 +301,16 @@ def _entry(number: int, told: Mapping[str, Any]) -> Entry:
 def _judged(check: str, told: Mapping[str, Any] | None) -> StepView | None:
     if told is None:
         return None
+    return judged(check, told, as_evidence(told.get("evidence", ()), MOST_EVIDENCE))
+
+
+def judged(check: str, told: Mapping[str, Any], evidence: tuple[str, ...]) -> StepView:
+    """A step of a result as a reader sees it, with its evidence on one line each."""
     return StepView(
         check=brief(check, 40),
         expected=brief(told.get("expected"), 400),
         observed=brief(told.get("observed"), 400),
-        evidence=as_evidence(told.get("evidence", ()), MOST_EVIDENCE),
+        evidence=evidence,
         word=brief(told["verdict"], 40),
         verdict=as_verdict(told["verdict"]),
         runs=as_runs(told.get("runs", {})),

@@ -10,9 +10,19 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from axnb.report import charts, drill_charts
+from axnb.report import (
+    charts,
+    drill_charts,
+    matrix_charts,
+    matrix_view,
+    rehearsal_words,
+    restore_charts,
+)
 from axnb.report.drill_view import DrillView, drill_view, rank
 from axnb.report.drill_words import CLASSES, does, interrupted, program_rows, reach
+from axnb.report.migration_view import MigrationView, migration_view
+from axnb.report.rehearsal_view import RehearsalView, rehearsal_view
+from axnb.report.restore_view import lost_view, standing, steps
 from axnb.report.view import MOST_SENTENCES, MOST_SOURCES, brief, capital, view, whose
 from axnb.report.words import SOURCE_KINDS
 from axnb.result import Result
@@ -26,6 +36,9 @@ _LIVE = "live backup"
 #: Remarks on one source that are shown, and files that a command names.
 _MOST_REMARKS = 10
 _MOST_FILES = 60
+
+#: Lines of a plan that are shown.
+_MOST_PLAN = 400
 
 #: Letters that all points of a drill may take that are told in full.
 _DETAILS_ROOM = 250_000
@@ -76,7 +89,10 @@ def render_report(result: Result) -> str:
 
 def _drill(result: Result) -> dict[str, Any]:
     """What the report shows of a result that has steps."""
-    drill = drill_view(result)
+    rehearsal = rehearsal_view(result)
+    drill = None if rehearsal else drill_view(result)
+    if rehearsal is not None:
+        return {"drill": None, "interrupted": [], **_rehearsal(result, rehearsal)}
     if drill is None:
         return {"drill": None, "interrupted": []}
     return {
@@ -89,6 +105,42 @@ def _drill(result: Result) -> dict[str, Any]:
         "pictures_of": _pictures(drill),
         "detailed": _detailed(drill),
         "has_effects": any(point.effect for policy in drill.policies for point in policy.points),
+    }
+
+
+def _rehearsal(result: Result, looked: RehearsalView) -> dict[str, Any]:
+    """What it shows of a drill that answers in words."""
+    words, lost = rehearsal_words, lost_view(result)
+    return {
+        "rehearsal": looked,
+        "lead": words.LEADS.get(result.drill, words.LEAD),
+        "glossary": words.GLOSSARIES.get(result.drill, ""),
+        "reach": " ".join([words.reach(looked), *words.measured(result)]),
+        "forgotten": result.unresolved,
+        "files": words.file_names(result),
+        "lost": lost,
+        "lost_picture": restore_charts.lost_picture(lost) if lost else None,
+        "phases": restore_charts.phases(result.run),
+        "rto": words.timed(result.run),
+        "plan": words.plan_lines(result.plan, _MOST_PLAN),
+        "plan_length": result.plan.count("\n"),
+        "restore_size": restore_charts,
+        **_migration(result, migration_view(result)),
+    }
+
+
+def _migration(result: Result, looked: MigrationView | None) -> dict[str, Any]:
+    """What it shows of a migration besides."""
+    if looked is None:
+        return {"migration": None}
+    return {
+        "migration": looked,
+        "matrix_means": matrix_view.MEANS,
+        "matrix_ways": looked.matrix.ways(),
+        "compatibility_picture": matrix_charts.matrix_picture(looked.matrix),
+        "compatibility_size": matrix_charts,
+        "as_it_is": rehearsal_words.as_it_is(result),
+        "as_migrated": rehearsal_words.as_migrated(result),
     }
 
 
@@ -128,6 +180,8 @@ def environment(*rooms: str) -> Environment:
         "moment": _moment,
         "plain": _plain,
         "does": does,
+        "steps": steps,
+        "standing": standing,
     }
     return templates
 

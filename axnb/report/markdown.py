@@ -13,6 +13,8 @@ from axnb.report.drill_markdown import matrix_lines, red_lines
 from axnb.report.drill_view import drill_view
 from axnb.report.drill_words import interrupted
 from axnb.report.markdown_text import as_code, as_row, as_text
+from axnb.report.rehearsal_markdown import bad_lines, lost_lines, version_lines, word_lines
+from axnb.report.rehearsal_view import rehearsal_view
 from axnb.report.view import ReportView, about, view
 from axnb.result import Result
 
@@ -40,11 +42,17 @@ def _lines(looked: ReportView) -> Iterator[str]:
     yield f"- {_run(result.run)}"
     yield from _section("Why", _sentences(result.why))
     yield from _section(_DOES.get(result.drill, _DOES["triage"]), _actions(looked))
-    if drill := drill_view(result):
+    if rehearsal := rehearsal_view(result):
+        yield from _section("What was checked", word_lines(rehearsal, result))
+        yield from _section("Checks that are not ok", bad_lines(rehearsal))
+        yield from _section("What is lost, and where", lost_lines(result))
+        yield from _section("What every version makes of the log", version_lines(result))
+    elif drill := drill_view(result):
         yield from _section("The matrix", matrix_lines(drill))
         yield from _section("Checks that are not ok", red_lines(drill))
     yield from _section("Calls to read back from their tools", _calls(looked))
-    yield from _section(f"Findings: {looked.tally}", _findings(looked))
+    found = "Wounds that the log already had, not counted" if rehearsal else "Findings"
+    yield from _section(f"{found}: {looked.tally}", _findings(looked))
     yield from _section("Evidence", _sources(result.sources))
     yield from _section("Scope", _sentences(result.scope))
     yield ""

@@ -57,7 +57,34 @@ _MEASURES = {
     "endangered": ("without a good snapshot", "without a good snapshot"),
     "rows_read": ("row read", "rows read"),
     "rows_rejected": ("row rejected", "rows rejected"),
+    "rows": ("row", "rows"),
+    "rpo_steps": ("step would be lost", "steps would be lost"),
+    "rpo_conversations": ("conversation lost as a whole", "conversations lost as a whole"),
+    "rpo_effects": ("effect would be lost", "effects would be lost"),
+    "rpo_calls_unknown": ("lost call, outcome unknown", "lost calls, outcome unknown"),
+    "numbers_again": ("number handed out twice", "numbers handed out twice"),
+    "interrupted": ("interrupted", "interrupted"),
+    "unreadable": ("unreadable as it was", "unreadable as they were"),
+    "works_unmigrated": ("works as it is", "work as they are"),
+    "loses_unmigrated": ("loses in silence as it is", "lose in silence as they are"),
+    "fails_unmigrated": ("fails as it is", "fail as they are"),
+    "works_migrated": ("works migrated", "work migrated"),
+    "loss_paths": ("path without a place", "paths without a place"),
 }
+
+#: Of a drill with many measures, those that a reader sees first.
+_FIRST: Mapping[str, tuple[str, ...]] = {
+    "migration": (
+        *("conversations", "interrupted", "works_unmigrated", "loses_unmigrated"),
+        *("fails_unmigrated", "works_migrated", "loss_paths"),
+    ),
+}
+
+#: Measures of which not to know is an answer.
+_MAY_BE_UNKNOWN = frozenset({"rpo_steps", "rpo_conversations", "rpo_effects", "numbers_again"})
+
+#: Measures that count the checks of a drill.
+_OF_CHECKS = frozenset({"steps", "ok", "failed", "inconclusive", "not_run"})
 
 
 def brief(value: Any, width: int = MOST_COLUMNS) -> str:
@@ -134,7 +161,7 @@ def view(result: Result) -> ReportView:
     return ReportView(
         result=result,
         sign=SIGNS[result.verdict],
-        numbers=tuple(_numbers(result.measures)),
+        numbers=tuple(_numbers(_first(result))),
         why=result.why[:MOST_REASONS],
         more_reasons=result.why[MOST_REASONS:],
         actions=tuple(_actions(result.actions)),
@@ -145,11 +172,24 @@ def view(result: Result) -> ReportView:
     )
 
 
+def _first(result: Result) -> Mapping[str, Any]:
+    """The measures that a reader sees first: all, but of a drill that has many."""
+    measures, wanted = result.measures, _FIRST.get(result.drill)
+    return measures if wanted is None else {n: measures[n] for n in wanted if n in measures}
+
+
 def _numbers(measures: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     for name, value in measures.items():
+        words = _MEASURES.get(name, (name.replace("_", " "),) * 2)
         if isinstance(value, int) and not isinstance(value, bool):
-            words = _MEASURES.get(name, (name.replace("_", " "),) * 2)
             yield brief(f"{value:,}", 40), brief(words[value != 1], 40)
+        elif value is None and name in _MAY_BE_UNKNOWN:
+            yield "?", words[1]
+
+
+def measured_numbers(measures: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a drill measured as numbers and words, without how many checks had which verdict."""
+    return list(_numbers({n: value for n, value in measures.items() if n not in _OF_CHECKS}))
 
 
 def _actions(groups: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:

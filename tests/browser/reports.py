@@ -12,6 +12,8 @@ from axnb.testing.hostile import Texts, hostile_log, hostile_texts
 from axnb.testing.logs import LogBuilder, answer, call, say
 from tests.browser.jupyterlab import REPOSITORY
 from tests.report.made_drill import drill_result
+from tests.report.made_migration import migration_drill
+from tests.report.made_restore import restore_result
 from tests.report.test_map_result import hostile, sample
 
 SAMPLE = REPOSITORY / "sample_data"
@@ -80,6 +82,8 @@ OTHERS: dict[str, Callable[[Path], Result]] = {
     "map": lambda _: sample(),
     "hostile-map": hostile,
     "drill": lambda _: drill_result(),
+    "restore": lambda _: restore_result(),
+    "migration": lambda _: migration_drill(),
 }
 
 

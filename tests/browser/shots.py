@@ -11,11 +11,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from axnb.drills import migration, restore
 from axnb.drills.resume import ResumeOptions, run
 from axnb.report.folder import write_folder
 from axnb.runtimes import POLICIES
+from tests import ax_logs
 from tests.browser.browser import (
     NO_BROWSER,
     THEMES,
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 NOTEBOOK = REPOSITORY / "notebooks" / "01_triage.ipynb"
 MAP = REPOSITORY / "notebooks" / "02_snapshots.ipynb"
+RESTORE = REPOSITORY / "notebooks" / "20_backup_restore_drill.ipynb"
+MIGRATION = REPOSITORY / "notebooks" / "30_version_migration_drill.ipynb"
 NARROW = 360
 
 #: As much of the report as the README shows.
@@ -61,7 +65,7 @@ def _report_shots(browser: Browser, folder: Path, scratch: Path) -> Iterator[Pat
         page.set_viewport_size({"width": NARROW, "height": 800})
         picture(page, path := folder / "report-narrow.png")
         yield path
-    for name in ("map", "drill"):
+    for name in ("map", "drill", "restore", "migration"):
         with watched_page(browser) as page:
             page.goto(build_report(name, scratch / name).as_uri())
             for theme in THEMES:
@@ -76,17 +80,51 @@ def _drill_shots(browser: Browser, folder: Path, scratch: Path) -> Iterator[Path
     write_folder(result, scratch / "resume")
     with watched_page(browser) as page:
         page.goto((scratch / "resume" / "report.html").as_uri())
-        box: FloatRect = page.evaluate(_MATRIX)
+        box: FloatRect = page.evaluate(_SECTION, "The matrix")
         for theme in THEMES:
             page.emulate_media(color_scheme=theme)
             picture(page, path := folder / f"readme-resume-{theme}.png", box)
             yield path
 
 
-#: From the heading of the matrix to the next one.
-_MATRIX = """() => {
+def _restore_shots(browser: Browser, folder: Path, scratch: Path) -> Iterator[Path]:
+    """A backup that was put back, and a log that went on from it: what was lost."""
+    logs = ax_logs.ROOT / "restored-sqlite"
+    source, lost = str(logs / "log.sqlite"), str(logs / "lost.sqlite")
+    result = restore.run(source=source, others=[lost], backup=logs / "backup.sqlite")
+    write_folder(result, scratch / "restored")
+    with watched_page(browser) as page:
+        page.goto((scratch / "restored" / "report.html").as_uri())
+        box: FloatRect = page.evaluate(_SECTION, "What is lost, and where")
+        for theme in THEMES:
+            page.emulate_media(color_scheme=theme)
+            picture(page, path := folder / f"readme-restore-{theme}.png", box)
+            yield path
+
+
+def _migration_shots(browser: Browser, folder: Path, scratch: Path) -> Iterator[Path]:
+    """A log that was upgraded without a migration: the compatibility matrix."""
+    source = ax_logs.ROOT / "upgraded-g6-g8-sqlite" / "log.sqlite"
+    write_folder(migration.run(str(source), to="G8"), scratch / "migrated")
+    with watched_page(browser) as page:
+        page.goto((scratch / "migrated" / "report.html").as_uri())
+        box: FloatRect = page.evaluate(_PICTURE, "svg.compatibility")
+        for theme in THEMES:
+            page.emulate_media(color_scheme=theme)
+            picture(page, path := folder / f"readme-migration-{theme}.png", box)
+            yield path
+
+
+#: A picture with some room around it.
+_PICTURE = """selector => {
+    const {x, y, width, height} = document.querySelector(selector).getBoundingClientRect();
+    return {x: x - 16, y: y - 4, width: width + 32, height: height + 8};
+}"""
+
+#: From a heading to the next one.
+_SECTION = """title => {
     const [first, next] = [...document.querySelectorAll("h2")]
-        .flatMap((head, n, all) => head.textContent === "The matrix" ? [head, all[n + 1]] : [])
+        .flatMap((head, n, all) => head.textContent === title ? [head, all[n + 1]] : [])
         .map(head => head.getBoundingClientRect());
     return {x: 0, y: first.y, width: innerWidth, height: next.y - first.y - 8};
 }"""
@@ -103,14 +141,28 @@ def _notebook_shots(browser: Browser, folder: Path) -> Iterator[Path]:
                 yield path
                 notebook.picture(path := folder / f"readme-notebook-{theme}.png", _CELLS)
                 yield path
-    with JupyterLab() as lab, watched_page(browser) as page:
-        name = lab.add(MAP, verify=True)
-        with Notebook.open(page, lab, name) as notebook:
-            notebook.run_all()
-            for theme in THEMES:
-                notebook.use_theme(theme)
-                notebook.picture(path := folder / f"notebook-map-{theme}.png")
-                yield path
+    logs = ax_logs.ROOT / "restored-sqlite"
+    given = {"source": str(logs / "log.sqlite"), "backup": str(logs / "backup.sqlite")}
+    lost = [str(logs / "lost.sqlite")]
+    yield from _shots_of(browser, folder, MAP, "map", verify=True)
+    yield from _shots_of(browser, folder, RESTORE, "restore", **given, beside=lost)
+    yield from _shots_of(browser, folder, MIGRATION, "migration")
+
+
+def _shots_of(
+    browser: Browser, folder: Path, shown: Path, name: str, **given: Any
+) -> Iterator[Path]:
+    """One notebook as a whole."""
+    with (
+        JupyterLab() as lab,
+        watched_page(browser) as page,
+        Notebook.open(page, lab, lab.add(shown, **given)) as notebook,
+    ):
+        notebook.run_all()
+        for theme in THEMES:
+            notebook.use_theme(theme)
+            notebook.picture(path := folder / f"notebook-{name}-{theme}.png")
+            yield path
 
 
 def main(folder: Path) -> int:
@@ -126,6 +178,10 @@ def main(folder: Path) -> int:
         for path in _report_shots(browser, folder, Path(scratch)):
             print(path)
         for path in _drill_shots(browser, folder, Path(scratch)):
+            print(path)
+        for path in _restore_shots(browser, folder, Path(scratch)):
+            print(path)
+        for path in _migration_shots(browser, folder, Path(scratch)):
             print(path)
         for path in _notebook_shots(browser, folder):
             print(path)

@@ -170,7 +170,8 @@ def test_a_shipped_notebook_has_a_short_name(
 def test_another_notebook_is_not_there(name: str) -> None:
     with pytest.raises(
         UsageError,
-        match=r"^there is no notebook .*; name one of 01_triage, 02_snapshots, 10_resume_drill, or",
+        match=r"^there is no notebook .*; name one of 01_triage, 02_snapshots, 10_resume_drill, "
+        r"20_backup_restore_drill, 30_version_migration_drill, or",
     ):
         find_notebook(name)
 

@@ -14,6 +14,8 @@ from click.testing import CliRunner
 
 from axnb.notebook.drills import open_resume_drill
 from axnb.notebook.maps import open_map
+from axnb.notebook.migrations import open_migration_drill
+from axnb.notebook.restores import open_restore_drill
 from axnb.notebook.workspace import open_triage
 from tests.notebook.runs import REPOSITORY
 
@@ -22,6 +24,8 @@ NOTEBOOKS = {
     "01_triage.ipynb": open_triage,
     "02_snapshots.ipynb": open_map,
     "10_resume_drill.ipynb": open_resume_drill,
+    "20_backup_restore_drill.ipynb": open_restore_drill,
+    "30_version_migration_drill.ipynb": open_migration_drill,
 }
 
 pytestmark = pytest.mark.parametrize("name", NOTEBOOKS)
@@ -66,7 +70,7 @@ def test_every_parameter_is_explained(name: str, caplog: pytest.LogCaptureFixtur
     assert "Unable to parse" not in caplog.text
     assert set(found) == set(inspect.signature(NOTEBOOKS[name]).parameters)
     for parameter in found.values():
-        assert parameter["inferred_type_name"] in ("str", "list", "bool")
+        assert parameter["inferred_type_name"] in ("str", "list", "bool", "int")
         assert len(parameter["help"]) > 10
 
 

@@ -64,10 +64,10 @@ def test_one_is_not_many() -> None:
         "open question",
         "row read",
     ]
-    many = {**dict.fromkeys(measures, 2000), "rpo_steps": 0, "rate": 0.5, "done": True}
+    many = {**dict.fromkeys(measures, 2000), "odd_things": 0, "rate": 0.5, "done": True}
     numbers = view(by_hand(measures=many)).numbers
     assert numbers[0] == ("2,000", "conversations")
-    assert numbers[-1] == ("0", "rpo steps"), "what is no count is none of the numbers"
+    assert numbers[-1] == ("0", "odd things"), "what is no count is none of the numbers"
 
 
 @pytest.mark.parametrize(
