@@ -996,12 +996,13 @@ def test_every_command_of_the_readme_runs(axnb: Cli, monkeypatch: pytest.MonkeyP
 
 def test_the_python_of_the_readme_runs(axnb: Cli) -> None:
     shutil.copyfile(SAMPLE / "log.sqlite", "log.sqlite")
-    snippet, drill = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    snippet, *drills = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     found: dict[str, Any] = {}
     exec(snippet, found)
     # A drill takes long and has tests of its own: what its lines name is there.
-    exec(drill.partition("\nresult = ")[0], found)
-    assert callable(found["resume"].run)
+    for drill in drills:
+        exec(drill.partition("\nresult = ")[0], found)
+    assert all(callable(found[name].run) for name in ("resume", "restore", "migration"))
     assert found["answer"].verdict == "failed"
 
 

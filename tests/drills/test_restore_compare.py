@@ -161,6 +161,13 @@ def test_a_cursor_tells_the_least_that_is_lost(tmp_path: Path) -> None:
     assert verdicts(fitting)["loss"] == "inconclusive"
 
 
+def test_a_cursor_that_is_far_away_is_counted_and_not_listed(tmp_path: Path) -> None:
+    cursors = [Expectation("pays", 10**17)]
+    checks, loss = compared(tmp_path, built(tmp_path / "copy.sqlite"), None, expectations=cursors)
+    assert (loss.rpo_steps, len(loss.steps["pays"])) == (10**17 - 15, 10_000)
+    assert verdicts(checks)["loss"] == "failed"
+
+
 def test_a_client_remembers(tmp_path: Path) -> None:
     told = tmp_path / "client.jsonl"
     told.write_text('{"conversation": "talks", "number": 11, "kind": "text", "digest": null}\n')

@@ -208,7 +208,11 @@ def test_a_seal_tells_without_the_source(drill: Drill, log: Path, tmp_path: Path
     shorter = changed(
         log, tmp_path / "shorter.sqlite", "delete from conversation_log where step > 8"
     )
-    assert verdicts(drill(backup=shorter, seal=tmp_path / "sealed"))["complete seal"] == "failed"
+    short = drill(backup=shorter, seal=tmp_path / "sealed")
+    assert verdicts(short)["complete seal"] == "failed"
+    # It tells where each conversation went on to, and so what is lost.
+    assert (verdicts(short)["complete loss"], short.measures["rpo_steps"]) == ("failed", 8)
+    assert verdicts(result)["complete loss"] == "inconclusive"
     other = changed(
         log,
         tmp_path / "other.sqlite",

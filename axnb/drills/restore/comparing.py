@@ -58,8 +58,11 @@ class Standing:
         also where both say the same there, as two ends of turns do."""
         if not self.differing:
             return ()
-        last = min(self.ours.last_step, self.other.last_step)
-        return tuple(range(min(self.differing), last + 1))
+        first, last = min(self.differing), min(self.ours.last_step, self.other.last_step)
+        # AX leaves no gap; where a row has a number out of all order, only what differs is named.
+        if last - first >= min(self.ours.rows, self.other.rows):
+            return self.differing
+        return tuple(range(first, last + 1))
 
     @property
     def is_gone(self) -> bool:

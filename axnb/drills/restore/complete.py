@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from axnb.drills.restore.cutting import Cut
 from axnb.drills.restore.looking import Call, Looked, Other
@@ -147,8 +146,9 @@ def _pointed(pointers: list[Pointer]) -> tuple[Evidence, ...]:
     return tuple(found[:MOST])
 
 
-def check_seal(looked: Looked, sealed: Mapping[str, Mapping[str, Any]] | None) -> Check | None:
+def check_seal(looked: Looked) -> Check | None:
     """The restored log beside what a former drill sealed; None where no seal was given."""
+    sealed = looked.seal
     if sealed is None:
         return None
     expected = "every sealed conversation is there as it was, or goes on after it"
@@ -207,7 +207,7 @@ def _about(cut: Cut) -> str:
     if cut.relation == "unknown":
         return f"{name}: nothing tells where its snapshot stands"
     first, last = cut.apart or (0, None)
-    where = f"steps from {first} on" if last is None else told_steps(range(first, last + 1))
+    where = f"steps from {first} on" if last is None else f"steps {first}-{last}"
     if cut.relation in ("log-ahead", "none"):
         return f"{name}: its harness would not know {where}, with {count(cut.calls, 'call')}"
     back = f"; an older snapshot fits step {cut.step}" if cut.snapshot else ""

@@ -14,8 +14,9 @@ from axnb.case.conversation_digests import ConversationDigest, conversation_dige
 from axnb.checks.kept import keep_findings
 from axnb.drills.restore.comparing import Extent, Standing, extents, standings
 from axnb.drills.restore.options import RestoreOptions
+from axnb.drills.restore.seals import Seal, read_seal
 from axnb.errors import SourceError
-from axnb.evidence.load import load_log
+from axnb.evidence.load import LoadOptions, load_log
 from axnb.evidence.locators import locate
 from axnb.loading import load_witnesses, look_closer
 from axnb.text import file_name
@@ -81,6 +82,8 @@ class Looked:
     #: Sources that could not be read, a sentence each.
     skipped: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
+    #: What a former drill sealed; None where no seal was given.
+    seal: Seal | None = None
     #: One digest for all that each conversation says.
     sealed: Mapping[str | None, ConversationDigest] = field(default_factory=dict)
 
@@ -98,6 +101,11 @@ class Looked:
     def conversations(self) -> list[ConversationTriage]:
         """The restored conversations."""
         return [c for c in self.answer.conversations if c.source == self.restored]
+
+    def last_step(self, conversation_id: str) -> int:
+        """The last step that the restored log has of a conversation; 0 where it has none."""
+        found = self.extents.get(conversation_id)
+        return found.last_step if found else 0
 
     @property
     def witnesses(self) -> list[Other]:
@@ -117,9 +125,10 @@ def look(case: Case, log: str, options: RestoreOptions) -> Looked:
         named.append(None)
         if place is not None:
             try:
-                named[-1] = _load(case, place)
+                named[-1] = _load(case, place, live=options.live and place == options.source)
             except SourceError as err:
                 skipped.append(str(err))
+    seal = read_seal(options.seal)
     beside = load_witnesses(case, options.clients, options.server_logs)
     skipped += beside.skipped
     with case.writing() as session:
@@ -140,7 +149,8 @@ def look(case: Case, log: str, options: RestoreOptions) -> Looked:
             extents=found,
             source=_other(session, restored, named[0]) if named[0] is not None else None,
             others=tuple(others),
-            cursors=_cursors(session, options),
+            cursors=_cursors(session, options, seal or {}),
+            seal=seal,
             skipped=tuple(skipped),
             calls=_calls(session, restored),
             sealed=conversation_digests(session, restored),
@@ -160,13 +170,13 @@ def _registered(case: Case, question: Question) -> tuple[Harness, ...]:
     return tuple(Harness(h.id, h.accepts is not False) for h in found)
 
 
-def _load(case: Case, place: str) -> str:
+def _load(case: Case, place: str, *, live: bool = False) -> str:
     located = locate(place, case.settings.environment)
 
     def after(session: duckdb.DuckDBPyConnection, source: str) -> None:
         look_closer(session, source, case.settings.secrets)
 
-    return load_log(case, located.log, after=after)
+    return load_log(case, located.log, LoadOptions(live=live), after=after)
 
 
 def _other(
@@ -191,12 +201,16 @@ def _calls(session: duckdb.DuckDBPyConnection, source: str) -> tuple[Call, ...]:
 
 
 def _cursors(
-    session: duckdb.DuckDBPyConnection, options: RestoreOptions
+    session: duckdb.DuckDBPyConnection,
+    options: RestoreOptions,
+    seal: Seal,
 ) -> dict[str, tuple[int, str]]:
+    """conversation -> the highest number that somebody remembers, and who."""
     told: list[tuple[str, int, str]] = [
         (e.conversation_id, e.last, e.origin) for e in options.expectations
     ]
     told += [(c["conversation_id"], c["last"], "a client") for c in ask(session, "client_cursors")]
+    told += [(key, sealed["last_step"] or 0, "the seal") for key, sealed in seal.items()]
     found: dict[str, tuple[int, str]] = {}
     for conversation_id, last, who in told:
         if last > found.get(conversation_id, (0, ""))[0]:

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from axnb.drills.restore.comparing import Standing
 from axnb.drills.restore.looking import Call, Looked, Other
 
+#: Numbers of one conversation that are listed where only a cursor tells of them.
+_MOST = 10_000
+
 
 @dataclass(frozen=True)
 class Pointer:
@@ -31,6 +34,8 @@ class Loss:
 
     #: conversation -> numbers that the source has and the restored log has not, or has otherwise.
     steps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    #: Further numbers, beyond those: nobody lists them all where a cursor is far away.
+    beyond: int = 0
     #: Does the source itself tell, or a cursor alone, which knows the least that is missing?
     is_exact: bool = False
     is_known: bool = False
@@ -41,7 +46,7 @@ class Loss:
     @property
     def rpo_steps(self) -> int | None:
         """Steps that would be lost."""
-        return sum(map(len, self.steps.values())) if self.is_known else None
+        return sum(map(len, self.steps.values())) + self.beyond if self.is_known else None
 
     @property
     def rpo_conversations(self) -> int | None:
@@ -68,21 +73,26 @@ def find_loss(looked: Looked) -> Loss:
             for key, standing in looked.source.standings.items()
             if (lost := _lost(standing))
         }
+    beyond = 0
     for key, (last, _) in looked.cursors.items():
-        known = max(
-            looked.extents[key].last_step if key in looked.extents else 0,
-            max(steps.get(key, ()), default=0),
-        )
+        known = max(looked.last_step(key), max(steps.get(key, ()), default=0))
         if last > known:
-            steps[key] = (*steps.get(key, ()), *range(known + 1, last + 1))
+            steps[key] = (*steps.get(key, ()), *_after(known, last))
+            beyond += max(0, last - known - _MOST)
     return Loss(
         steps=steps,
+        beyond=beyond,
         is_exact=looked.source is not None,
-        is_known=looked.source is not None or bool(steps),
+        is_known=looked.source is not None or bool(steps) or looked.seal is not None,
         gone=tuple(sorted(key for key in steps if key not in looked.extents)),
         calls=_lost_calls(looked, steps),
         pointers=tuple(_pointers(looked, steps)),
     )
+
+
+def _after(known: int, last: int) -> range:
+    """The numbers after `known`, up to `last`, or as many of them as are listed."""
+    return range(known + 1, min(last, known + _MOST) + 1)
 
 
 def _lost(standing: Standing) -> tuple[int, ...]:
@@ -113,9 +123,9 @@ def _pointers(looked: Looked, steps: Mapping[str, tuple[int, ...]]) -> Iterator[
             pointed = {step for call in calls for step in call.steps} & {*lost}
             yield Pointer(key, tuple(sorted(pointed)), f"the tool {tools}", calls=calls)
     for key, (last, who) in sorted(looked.cursors.items()):
-        mine = looked.extents[key].last_step if key in looked.extents else 0
+        mine = looked.last_step(key)
         if last > mine:
-            yield Pointer(key, tuple(range(mine + 1, last + 1)), who)
+            yield Pointer(key, tuple(_after(mine, last)), who)
 
 
 def _past(looked: Looked, other: Other) -> Iterator[Pointer]:

@@ -21,10 +21,10 @@ from axnb.drills.restore.cutting import Cut
 from axnb.drills.restore.looking import Looked, look
 from axnb.drills.restore.losing import Loss, find_loss
 from axnb.drills.restore.options import RestoreOptions
+from axnb.drills.restore.seals import seal_of
 from axnb.drills.scratch import private
 from axnb.drills.steps import Check
 from axnb.errors import SourceError
-from axnb.result import Result
 from axnb.runtimes.rehearsing import World
 from axnb.text import count
 from axnb.triaging import ConversationTriage
@@ -198,19 +198,11 @@ def _look(options: RestoreOptions, done: Rehearsed, restored: Restored, case: Ca
             done.add("complete", "rows", Check(_ROWS, str(err).rstrip("."), "failed"))
             return
         done.loss = find_loss(looked)
-        done.seal = {
-            key: {
-                "rows": sealed.rows,
-                "last_step": sealed.last_step,
-                "digest": sealed.digest.hex() if sealed.digest else None,
-            }
-            for key, sealed in looked.sealed.items()
-            if key is not None
-        }
+        done.seal = seal_of(looked.sealed)
     done.add("consistent", "decoded", consistent.check_decoded(looked))
     done.add("consistent", "apart", consistent.check_apart(restored, looked))
     done.add("complete", "rows", complete.check_rows(looked))
-    done.add("complete", "seal", complete.check_seal(looked, read_seal(options.seal)))
+    done.add("complete", "seal", complete.check_seal(looked))
     done.add("complete", "loss", complete.check_loss(looked, done.loss, options.rpo_steps))
     done.add("complete", "numbers", complete.check_numbers(done.loss))
 
@@ -260,20 +252,6 @@ def choose(conversations: Sequence[ConversationTriage], most: int) -> list[Conve
     on = [c for c in conversations if c.state == "finished"]
     off = [c for c in conversations if c.state != "finished"]
     return [*on[:most], *off[:most]]
-
-
-def read_seal(place: Path | None) -> Mapping[str, Any] | None:
-    """What a former drill sealed: of its result folder, or of its result.json.
-
-    Raises SourceError if that is none of a restore drill.
-    """
-    if place is None:
-        return None
-    found = Result.read(place if place.is_dir() else place.parent)
-    sealed = found.answer.get("seal")
-    if found.drill != "restore" or not isinstance(sealed, Mapping):
-        raise SourceError(f"{place} is no result of a restore drill: it has no seal.")
-    return sealed
 
 
 _ROWS = "each conversation is as in the source, from step 1 to where the backup ends"
