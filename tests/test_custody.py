@@ -187,6 +187,7 @@ def test_a_source_that_is_named_as_the_case_is_not_written(axnb: Cli, tmp_path: 
     assert snapshot(log.parent) == before
 
 
+@pytest.mark.slow
 def test_the_demo_leaves_the_sample_data_as_it_was(
     axnb: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,6 +259,7 @@ def _lock(folder: Path) -> None:
         path.chmod(0o555 if path.is_dir() else 0o444)
 
 
+@pytest.mark.slow
 def test_a_normal_user_in_a_read_only_folder(normal_user: Path) -> None:
     logs = {kind: _make(kind, normal_user / kind) for kind in KINDS}
     for log in logs.values():

@@ -62,3 +62,24 @@ from (
 join (select *, struct_pack(p := position, r := "row") as place from event_rows) e
     on e.source = o.source and e.conversation = o.conversation and e.shape = o.shape
 group by e.source, o.conversation_id, o.shape
+union all
+-- A copy that was migrated to G5b keeps the exec_id of G3 and G4, on every row of a turn or on none.
+select
+    t.source,
+    t.conversation_id,
+    arg_min(e.step, struct_pack(p := e.position, r := e."row")) filter (e.shape = 'exec') as step,
+    format('step {} is a row of another generation than its turn.',
+        arg_min(e.step, struct_pack(p := e.position, r := e."row")) filter (e.shape = 'exec')),
+    [arg_min(witness_row(e.step, e.digest), struct_pack(p := e.position, r := e."row")) filter (e.shape = 'exec')]
+from (
+    select source, conversation
+    from (select distinct source, conversation, shape from event_rows where shape in ('exec', 'G5'))
+    group by source, conversation
+    having count(*) = 2
+) b
+join conversation_numbers n on n.source = b.source and n.conversation = b.conversation
+join turns t on t.source = b.source and t.conversation_id = n.conversation_id and t.generation = 'G5b'
+join event_rows e on e.source = b.source and e.conversation = b.conversation
+    and e.position between t.first_position and t.last_position
+group by t.source, t.conversation_id, t.turn
+having bool_or(e.shape = 'exec') and bool_or(e.shape = 'G5')

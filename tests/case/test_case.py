@@ -137,6 +137,7 @@ def _sized(monkeypatch: pytest.MonkeyPatch, tiny: int, small: int) -> None:
     monkeypatch.setattr(case_module, "_SMALL", small)
 
 
+@pytest.mark.slow
 def test_a_case_of_any_size_answers_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     """Queries of a small case are planned in a hurry, and those of a large one with care."""
     sample, found = REPOSITORY / "sample_data", []

@@ -138,8 +138,8 @@ def check_mutations_of(generation: str, examples: int) -> None:
     check()
 
 
-#: One of each shape of a row; all are in `make test-all`.
-_QUICK = ("G3", "G5b", "G8")
+#: The oldest and the newest shape of a row; the others are in `make test-all`.
+_QUICK = ("G3", "G8")
 
 
 @pytest.mark.parametrize("generation", _QUICK)

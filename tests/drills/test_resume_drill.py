@@ -76,10 +76,12 @@ def check_all_well(result: Result) -> None:
         assert [event["mark"] for event in found["timeline"]].count("kill") == 1
 
 
+@pytest.mark.slow
 def test_reading_before_a_retry_is_ok_at_every_point(drill: Drill) -> None:
     check_all_well(drill(policies=("read-before-retry",)))
 
 
+@pytest.mark.slow
 def test_after_the_commit_no_other_policy_is_ok(drill: Drill) -> None:
     result = drill(policies=("ax", "requeue"), points=(3, 8))
     assert result.verdict == "failed"

@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from axnb.drills.resume.checks import CHECKS
 from axnb.drills.resume.judging import Judged, judged
 from axnb.drills.resume.rehearsing import Job, Rehearsing
@@ -180,6 +182,7 @@ def sabotaged(scratch: Path) -> dict[str, Judged]:
         runtime.close()
 
 
+@pytest.mark.slow
 def test_what_is_broken_turns_and_nothing_else(tmp_path: Path) -> None:
     for check, done in sabotaged(tmp_path).items():
         assert done.rehearsed.told == ""

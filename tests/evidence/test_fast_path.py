@@ -314,6 +314,7 @@ def test_deep_rows_do_not_stop_a_load(tmp_path: Path) -> None:
 # --- rows that nobody thought of ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(start=st.integers(0, 2**40), column=st.sampled_from(["seq", "step"]))
 @settings(
     max_examples=8,

@@ -22,6 +22,7 @@ def test_it_is_found_by_its_name() -> None:
     assert find_notebook("resume_drill").samefile(NOTEBOOK)
 
 
+@pytest.mark.slow
 def test_a_drill_of_one_point_and_two_policies(tmp_path: Path) -> None:
     given = {"policies": '["ax", "read-before-retry"]', "points": "3", "out": str(tmp_path / "out")}
     ran = run_notebook(NOTEBOOK, given)

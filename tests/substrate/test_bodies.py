@@ -322,6 +322,7 @@ def genuine_map(case: str) -> bytes:
     return b"".join(got)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["b1b-data", "b2-data", "b0-full", "b3b-full"])
 def test_damaged_maps_are_not_as_named_by_chance(case: str) -> None:
     """Every truncation, and every byte raised: another size or no map, but never an error."""
