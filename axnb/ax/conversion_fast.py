@@ -23,6 +23,9 @@ _STATES = {name: number for number, name in enumerate(STATES)}
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _MOST = 2**31
 
+#: The content of a row that has none.
+_NOTHING: dict[str, Any] = {}
+
 Object = dict[str, Any]
 
 
@@ -42,6 +45,12 @@ class _Form(NamedTuple):
     column: str
     owner: str
     content: str
+    #: Keys that it has, empty where it has none.
+    turn: str
+    owner_id: str
+    config: str
+    has_content: bool
+    has_state: bool
 
 
 def _forms() -> dict[tuple[str, ...], _Form]:
@@ -53,14 +62,22 @@ def _forms() -> dict[tuple[str, ...], _Form]:
         for column in ("seq", "step"):
             names = (column, "exec_id", "harness_id", "harness_config", "messages", "state")
             has = (True, turn, owner, config, content, state)
-            form = _Form(column, "harness", "messages")
-            found["conversation_id", *_chosen(names, has)] = form
+            found["conversation_id", *_chosen(names, has)] = _Form(
+                column, "harness", "messages", *_keys(names[1:4], has[1:4]), content, state
+            )
         for word in ("harness", "agent"):
             names = ("interaction_id", f"{word}_id", f"{word}_config", "steps", "state")
             has = (turn, owner, config, content, state)
-            form = _Form("", word if owner or config else "", "steps")
-            found["conversation_id", *_chosen(names, has)] = form
+            owned = word if owner or config else ""
+            found["conversation_id", *_chosen(names, has)] = _Form(
+                "", owned, "steps", *_keys(names[:3], has[:3]), content, state
+            )
     return found
+
+
+def _keys(names: tuple[str, ...], has: tuple[bool, ...]) -> tuple[str, str, str]:
+    turn, owner, config = (n if h else "" for n, h in zip(names, has, strict=True))
+    return turn, owner, config
 
 
 def _chosen(names: tuple[str, ...], has: tuple[bool, ...]) -> list[str]:
@@ -82,28 +99,29 @@ class Way:
         self._turn = "interaction_id" if self._to_steps else "exec_id"
         self._owner, self._config = str(target.owner_key), str(target.config_key)
         self._content = target.content_key
+        #: Order of keys -> what they say, the shape of such a row, and if the target writes it so.
+        self._forms = {keys: (f, self._shape(f), self._is_same(f)) for keys, f in _FORMS.items()}
 
     def convert(self, raw: bytes, step: int, naming: Naming | None) -> Usual | None:
         """A row at number `step`; None where it must go the careful way."""
         event = _read(raw)
-        form = None if event is None else _FORMS.get(tuple(event))
-        if event is None or form is None or not _is_head(event, form):
+        known = None if event is None else self._forms.get(tuple(event))
+        if event is None or known is None:
             return None
-        told = event.get("state", STATES[0])
-        state = _STATES.get(told) if type(told) is str else None
-        if state is None:
+        form, shape, is_same = known
+        if shape is None or not _is_head(event, form):
             return None
-        shape = self._shape(event, form)
-        item = _item(event, form)
-        if shape is None or item is None:
+        state = _STATES.get(event["state"]) if form.has_state else 0
+        item = _item(event, form) if form.has_content else _NOTHING
+        if state is None or item is None:
             return None
         named, wrong = "", False
         if form.column:
             wrong = event[form.column] != step
-            if naming is not None and shape in NAMELESS and "harness_id" not in event:
+            if naming is not None and not form.owner_id and shape in NAMELESS:
                 named = naming.owner if naming.always or _is_input(event, item, state) else ""
-        if not named and not wrong and self._is_same(form):
-            return Usual(raw, shape, state=state)
+        if is_same and not named and not wrong:
+            return Usual(raw, shape, False, False, state)
         written = self._written(event, form, item, step, named)
         if written is None:
             return None
@@ -114,17 +132,17 @@ class Way:
             return not form.column and form.owner in ("", self._word)
         return form.column == self._column
 
-    def _shape(self, event: Object, form: _Form) -> str | None:
-        """As `rows.shape` has it."""
+    def _shape(self, form: _Form) -> str | None:
+        """As `rows.shape` has it; None where the column of the log says otherwise."""
         if form.column == "step":
             return "G6"
         if form.column:
-            return "exec" if "exec_id" in event and "harness_config" not in event else "G5"
+            return "exec" if form.turn and not form.config else "G5"
         if self._log_column == "seq":
             return None
         if form.owner:
             return "G8" if form.owner == "agent" else "G7"
-        return "steps" if "steps" in event or "interaction_id" in event else "state"
+        return "steps" if form.has_content or form.turn else "state"
 
     def _written(
         self, event: Object, form: _Form, item: Object, step: int, named: str
@@ -134,15 +152,12 @@ class Way:
         row: Object = {"conversation_id": event["conversation_id"]}
         if not self._to_steps:
             row[self._column] = step
-        turn = event.get("interaction_id" if is_steps else "exec_id")
-        if turn is not None:
-            row[self._turn] = turn
-        owner = named or (event.get(f"{form.owner}_id") if form.owner else None)
-        if owner:
-            row[self._owner] = owner
-        config = event.get(f"{form.owner}_config") if form.owner else None
-        if config is not None:
-            row[self._config] = config
+        if form.turn:
+            row[self._turn] = event[form.turn]
+        if named or form.owner_id:
+            row[self._owner] = named or event[form.owner_id]
+        if form.config:
+            row[self._config] = event[form.config]
         if item:
             if is_steps is not self._to_steps:
                 changed = _as_message(item) if is_steps else _as_step(item)
@@ -150,7 +165,7 @@ class Way:
                     return None
                 item = changed
             row[self._content] = [item]
-        if "state" in event:
+        if form.has_state:
             row["state"] = event["state"]
         return row
 
@@ -162,8 +177,11 @@ def _read(raw: bytes) -> Object | None:
         written = orjson.dumps(event)
     except (ValueError, TypeError):
         return None
-    if written != raw and written.replace(b", ", b",") != raw.replace(b", ", b","):
-        return None
+    if written != raw:
+        # Most rows have no such comma in their texts, and to look is cheaper than to replace.
+        bare = written.replace(b", ", b",") if b", " in written else written
+        if bare != raw.replace(b", ", b","):
+            return None
     return event if type(event) is dict else None
 
 
@@ -175,22 +193,20 @@ def _is_head(event: Object, form: _Form) -> bool:
         number = event[form.column]
         if type(number) is not int or not 0 <= number < _MOST:
             return False
-    for name in ("exec_id", "interaction_id"):
-        if name in event and type(event[name]) is not str:
-            return False
-    if form.owner:
-        owner = event.get(f"{form.owner}_id", "-")
+    if form.turn and type(event[form.turn]) is not str:
+        return False
+    if form.owner_id:
+        owner = event[form.owner_id]
         if type(owner) is not str or not owner:
             return False
-        return type(event.get(f"{form.owner}_config", event)) is dict
-    return True
+    if form.has_state and type(event["state"]) is not str:
+        return False
+    return not form.config or type(event[form.config]) is dict
 
 
 def _item(event: Object, form: _Form) -> Object | None:
-    """The message or step of a row, empty where it has none; None where it is not AX's own."""
-    items = event.get(form.content)
-    if items is None:
-        return None if form.content in event else {}
+    """The message or step of a row; None where it is not AX's own."""
+    items = event[form.content]
     if type(items) is not list or len(items) != 1 or type(items[0]) is not dict:
         return None
     item: Object = items[0]

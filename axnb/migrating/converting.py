@@ -7,6 +7,7 @@ a pipe, which holds it back when nobody takes them. It ends when the pipe is gon
 from __future__ import annotations
 
 import gc
+import marshal
 import pickle
 import signal
 import sqlite3
@@ -16,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from axnb.ax.conversion import (
     NAMELESS,
@@ -67,27 +68,32 @@ def convert_rows(rows: list[StoredRow], setup: Setup, tally: Tally) -> Frame:
     odd: list[StoredRow] = []
     target, column = GENERATIONS[setup.target], setup.column
     owners, first = setup.names.owners, setup.names.first
-    way, shapes = Way(column, target), Counter[str]()
+    quick, seen = Way(column, target).convert, list[str]()
+    owner, naming, is_same = None, None, 0
+    # What is done here is done a million times.
     for row, conversation_id, step, raw, classes in rows:
         if classes:
             stored = StoredRow(row, conversation_id, step, raw, classes)
             odd.append(_convert_odd(stored, setup, tally))
             continue
-        owner = owners.get(conversation_id)
-        naming = None if owner is None else Naming(owner, (conversation_id, step) in first)
-        found = way.convert(raw, step, naming)
+        if owners:
+            owner = owners.get(conversation_id)
+            naming = None if owner is None else Naming(owner, (conversation_id, step) in first)
+        found = quick(raw, step, naming)
         if found is None:
             key = (row, conversation_id, step)
             found = _carefully(raw, key, column, target, naming, tally)
-        shapes[found.shape] += 1
-        if found.renumbered:
+        text, shape, renumbered, named, _ = found
+        seen.append(shape)
+        if renumbered:
             tally.renumbered += 1
-        if found.named and owner is not None:
+        if named and owner is not None:
             tally.named += 1
             tally.owners.setdefault(owner, set()).add(conversation_id)
-        if found.raw is not raw:
-            tally.converted += 1
-        usual.append((row, conversation_id, step, found.raw))
+        is_same += text is raw
+        usual.append((row, conversation_id, step, text))
+    shapes = Counter(seen)
+    tally.converted += len(usual) - is_same
     tally.rows += len(rows)
     tally.shapes += shapes
     return Frame(usual, odd, digest(usual, odd), any(shapes[shape] for shape in NAMELESS))
@@ -214,6 +220,24 @@ def digests(job: Reading) -> Iterator[tuple[int, bytes]]:
             yield len(rows), digest(*split(rows))
 
 
+def hand_on(found: Frame | tuple[int, bytes], out: IO[bytes]) -> None:
+    """Write a frame, or what else was found. Rows are plain values, which marshal writes sooner."""
+    if isinstance(found, Frame):
+        rows = marshal.dumps(found.usual)
+        pickle.dump((rows, found._replace(usual=[])), out, pickle.HIGHEST_PROTOCOL)
+    else:
+        pickle.dump(found, out)
+
+
+def unpacked(found: Any) -> Any:
+    """What another process has handed on, as it was there."""
+    if isinstance(found, tuple) and isinstance(found[1], Frame):
+        rows, frame = found
+        # Our own process wrote them a moment ago.
+        return frame._replace(usual=marshal.loads(rows))  # noqa: S302
+    return found
+
+
 def main() -> None:
     """Do the job that stands on stdin; what it gives goes to stdout, pickled.
 
@@ -230,7 +254,7 @@ def main() -> None:
     try:
         for found in [digests(job)] if isinstance(job, Reading) else frames(job, tally):
             for frame in found:
-                pickle.dump(frame, out, pickle.HIGHEST_PROTOCOL)
+                hand_on(frame, out)
             pickle.dump(None, out)
     except sqlite3.Error as err:
         end = str(err)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -189,8 +190,20 @@ def _run(
             opened = SqliteSource(reader)  # type: ignore[arg-type]
         else:
             opened = PostgresSource(reader)  # type: ignore[arg-type]
-        with destination:
+        with destination, _no_collector():
             return _Migration(opened, destination, shown, options, progress).run()
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    """Rows are made of no rings: the collector would only walk through each of them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class _Migration:

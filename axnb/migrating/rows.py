@@ -7,7 +7,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, NamedTuple
 
 #: Rows in a frame at most, and bytes of their payloads.
@@ -70,17 +69,17 @@ class Digest:
     """
 
     def __init__(self) -> None:
-        self._streams = tuple(hashlib.sha256() for _ in range(5))
+        self._streams = tuple(hashlib.sha256() for _ in range(6))
 
     def add(self, usual: list[UsualRow], odd: list[StoredRow]) -> None:
         """Take in some more rows."""
-        ids, payloads, lengths, numbers, others = self._streams
+        ids, payloads, lengths, sizes, numbers, others = self._streams
         if usual:
             _, names, steps, texts = zip(*usual, strict=True)
             ids.update(b"".join(names))
             payloads.update(b"".join(texts))
-            pairs = zip(map(len, names), map(len, texts), strict=True)
-            lengths.update(array("q", chain.from_iterable(pairs)))
+            lengths.update(array("q", map(len, names)))
+            sizes.update(array("q", map(len, texts)))
             numbers.update(array("q", steps))
         for row in odd:
             others.update(repr(row[1:]).encode())

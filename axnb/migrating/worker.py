@@ -6,11 +6,18 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from queue import Empty, Queue
 from typing import Any
 
 from axnb.errors import AxnbError
-from axnb.migrating.converting import Job, Reading
+from axnb.migrating.converting import Job, Reading, unpacked
+
+#: Things that a process may be ahead by: it goes on while another one is listened to.
+_AHEAD = 16
+
+_ENDED = object()
 
 
 class Worker:
@@ -18,6 +25,8 @@ class Worker:
 
     def __init__(self, job: Job | Reading) -> None:
         self._job = job
+        self._found: Queue[Any] = Queue(_AHEAD)
+        self._is_over = threading.Event()
 
     def __enter__(self) -> Worker:
         command = [sys.executable, "-m", "axnb.migrating.converting"]
@@ -32,20 +41,38 @@ class Worker:
             env=environment,
         )
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._out = self._process.stdout
         with self._process.stdin as stdin:
             pickle.dump(self._job, stdin)
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._out.close()
+        self._is_over.set()
         self._process.kill()
         self._process.wait()
+        # Whoever waits for room finds some, and ends.
+        while self._listener.is_alive():
+            try:
+                self._found.get(timeout=0.01)
+            except Empty:
+                continue
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        found: Any = None
+        while found is not _ENDED and not self._is_over.is_set():
+            try:
+                found = pickle.load(self._process.stdout)  # noqa: S301 - our own process
+            except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+                found = _ENDED
+            self._found.put(found)
 
     def read(self) -> Any:
         """The next thing that it hands on. Raises AxnbError if it has ended too early."""
-        try:
-            return pickle.load(self._out)  # noqa: S301
-        except (EOFError, pickle.UnpicklingError):
-            raise AxnbError("a process that converts rows has ended too early.") from None
+        found = self._found.get()
+        if found is _ENDED:
+            raise AxnbError("a process that converts rows has ended too early.")
+        return unpacked(found)
