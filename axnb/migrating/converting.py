@@ -173,6 +173,15 @@ class Job:
 
 
 @dataclass(frozen=True)
+class Search:
+    """Ranges of rows of a private copy in which one process looks for names of owners."""
+
+    database: Path
+    table: str
+    ranges: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
 class Reading:
     """Frames of a copy that one process reads back."""
 
@@ -212,6 +221,20 @@ def frames(job: Job, tally: Tally) -> Iterator[Iterator[Frame]]:
             yield (convert_rows(held, job.setup, tally) for held in framed(rows))
 
 
+def mentions(job: Search) -> Iterator[list[tuple[Any, bytes]]]:
+    """(conversation_id, payload) of rows of each range that may name an owner: an escape may hide
+    any name, and AX reads blobs as well."""
+    columns = "conversation_id, cast(payload as blob)"
+    sql = f"select {columns} from {job.table} where rowid between ? and ?"
+    with closing(opened(job.database)) as connection:
+        for among in job.ranges:
+            yield [
+                (conversation_id, raw)
+                for conversation_id, raw in connection.execute(sql, among)
+                if raw and (b"arness" in raw or b"gent" in raw or b"\\u" in raw)
+            ]
+
+
 def digests(job: Reading) -> Iterator[tuple[int, bytes]]:
     """How many rows each frame has, and its digest."""
     with closing(opened(job.database)) as connection:
@@ -220,7 +243,13 @@ def digests(job: Reading) -> Iterator[tuple[int, bytes]]:
             yield len(rows), digest(*split(rows))
 
 
-def hand_on(found: Frame | tuple[int, bytes], out: IO[bytes]) -> None:
+def _done(job: Job | Reading | Search, tally: Tally) -> Iterator[Iterator[Any]]:
+    if isinstance(job, Job):
+        return frames(job, tally)
+    return iter([digests(job) if isinstance(job, Reading) else mentions(job)])
+
+
+def hand_on(found: Any, out: IO[bytes]) -> None:
     """Write a frame, or what else was found. Rows are plain values, which marshal writes sooner."""
     if isinstance(found, Frame):
         rows = marshal.dumps(found.usual)
@@ -241,18 +270,18 @@ def unpacked(found: Any) -> Any:
 def main() -> None:
     """Do the job that stands on stdin; what it gives goes to stdout, pickled.
 
-    For each range its frames and None, or the rows and digest of each frame that is read back; then
-    the tally, or the text of an error of SQLite.
+    For each range its frames and None, or what was looked for in each range, or the rows and digest
+    of each frame that is read back, and None; then the tally, or the text of an error of SQLite.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Nothing here is made of rings: the collector would only walk through every row.
     gc.disable()
     # Only its parent writes to it.
-    job: Job | Reading = pickle.load(sys.stdin.buffer)  # noqa: S301
+    job: Job | Reading | Search = pickle.load(sys.stdin.buffer)  # noqa: S301
     out, tally = sys.stdout.buffer, Tally()
     end: Tally | str = tally
     try:
-        for found in [digests(job)] if isinstance(job, Reading) else frames(job, tally):
+        for found in _done(job, tally):
             for frame in found:
                 hand_on(frame, out)
             pickle.dump(None, out)

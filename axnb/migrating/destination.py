@@ -10,6 +10,7 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from itertools import chain
 from pathlib import Path
@@ -206,6 +207,9 @@ class SqliteDestination:
             for some in (ranges[:half], ranges[half:])
         )
         with ExitStack() as stack:
+            # The disk has something to do meanwhile; `finish` makes sure.
+            flushing = stack.enter_context(ThreadPoolExecutor(1))
+            flushing.submit(self._flush)
             worker = stack.enter_context(Worker(other)) if other.frames else None
             try:
                 yield from digests(mine)
@@ -216,6 +220,10 @@ class SqliteDestination:
                     raise AxnbError(f"{self._path} cannot be read back: {found}.")
                 yield found
 
+    def _flush(self) -> None:
+        with self._aside.open("rb+") as file:
+            os.fsync(file.fileno())
+
     def count(self) -> int:
         """How many rows the file has."""
         ((number,),) = self._connection.execute("select count(*) from conversation_log")
@@ -225,8 +233,7 @@ class SqliteDestination:
         """To the disk, and into its place unless something has come to be there."""
         self._connection.close()
         try:
-            with self._aside.open("rb+") as file:
-                os.fsync(file.fileno())
+            self._flush()
             mask = os.umask(0)
             os.umask(mask)
             os.chmod(self._aside, 0o666 & ~mask)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from axnb.errors import UsageError
 from axnb.evidence.layout import EXECUTION_TABLE, LOG_TABLE
-from axnb.migrating.converting import Job, Setup, convert_rows, frames
+from axnb.migrating.converting import Job, Search, Setup, convert_rows, frames, mentions
 from axnb.migrating.rows import USUAL, Frame, StoredRow, Tally, framed
 from axnb.migrating.worker import Worker
 
@@ -67,12 +67,24 @@ class SqliteSource:
         self._column = reader.layout.column
 
     def mentions(self) -> Iterator[tuple[Any, Any]]:
-        """Found by SQLite; an escape may hide any name, and AX reads blobs as well."""
-        words = ("%harness%", "%agent%", r"%\u%")
-        found = " or ".join("cast(payload as text) like ?" for _ in words)
-        yield from self.reader.query(
-            f"select conversation_id, payload from {LOG_TABLE} where {found}", words
-        )
+        """In this process, or in two where that is worth it."""
+        ranges = self._ranges()
+        number = 1 if len(ranges) == 1 else min(2, os.cpu_count() or 1)
+        jobs = [
+            Search(self.reader.database, self.reader.numbered_table, ranges[n::number])
+            for n in range(number)
+        ]
+        if number == 1:
+            try:
+                for found in mentions(jobs[0]):
+                    yield from found
+            except sqlite3.Error as err:
+                raise self.reader.translated(err) from err
+            return
+        with ExitStack() as stack:
+            workers = [stack.enter_context(Worker(job)) for job in jobs]
+            for n in range(len(ranges)):
+                yield from self._next(workers[n % number])
 
     def first_rows(self) -> Iterator[tuple[Any, Any, Any]]:
         """By number, as AX reads them."""
@@ -126,11 +138,11 @@ class SqliteSource:
             for worker in workers:
                 tally.add(worker.read())
 
-    def _next(self, worker: Worker) -> Frame | None:
+    def _next(self, worker: Worker) -> Any:
         found = worker.read()
         if isinstance(found, str):
             raise self.reader.translated(sqlite3.DatabaseError(found))
-        return found  # type: ignore[no-any-return]
+        return found
 
     def executions(self) -> Iterator[Execution]:
         """As SQLite has them, each with its class."""

@@ -12,7 +12,7 @@ from queue import Empty, Queue
 from typing import Any
 
 from axnb.errors import AxnbError
-from axnb.migrating.converting import Job, Reading, unpacked
+from axnb.migrating.converting import Job, Reading, Search, unpacked
 
 #: Things that a process may be ahead by: it goes on while another one is listened to.
 _AHEAD = 16
@@ -23,7 +23,7 @@ _ENDED = object()
 class Worker:
     """A process that does a job of `converting`; it is ended with the `with` block."""
 
-    def __init__(self, job: Job | Reading) -> None:
+    def __init__(self, job: Job | Reading | Search) -> None:
         self._job = job
         self._found: Queue[Any] = Queue(_AHEAD)
         self._is_over = threading.Event()
