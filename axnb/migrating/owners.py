@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import orjson
+
 from axnb.ax import protojson, rows, schemas
 from axnb.ax.json_text import PayloadError, parse
 from axnb.ax.rows import READS_SHAPE
@@ -18,6 +20,9 @@ from axnb.migrating.source import Source
 
 #: G3's own agent, which asks the model; no harness is called so.
 PLANNER = "__planner"
+
+#: Members that name an owner, by both spellings that AX takes.
+_OWNER_KEYS = frozenset({"harness_id", "harnessId", "agent_id", "agentId"})
 
 _TEXT = r'"[^"\\]*"'
 _NUMBER = r'(?:, ?"(?:seq|step)":[0-9]+)?'
@@ -33,8 +38,10 @@ def find_names(source: Source, default: str) -> Names:
     column = source.reader.layout.column
     owned: set[bytes] = set()
     for conversation_id, raw in source.mentions():
+        if conversation_id in owned or not _may_name(raw):
+            continue
         payload = _text(raw)
-        if payload is None or conversation_id in owned:
+        if payload is None:
             continue
         if _HEAD.match(payload) or _owner(payload, column):
             owned.add(conversation_id)
@@ -48,6 +55,15 @@ def find_names(source: Source, default: str) -> Names:
         owners[conversation_id] = default if agent in (None, "", PLANNER) else str(agent)
         first.add((conversation_id, step))
     return Names(owners, frozenset(first))
+
+
+def _may_name(raw: Any) -> bool:
+    """Has the row a member that may name an owner? Most speak of one in their texts alone."""
+    try:
+        event = orjson.loads(raw)
+    except (ValueError, TypeError):
+        return True
+    return isinstance(event, dict) and not _OWNER_KEYS.isdisjoint(event)
 
 
 def _text(value: Any) -> str | None:
