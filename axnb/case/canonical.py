@@ -14,6 +14,7 @@ import pyarrow as pa
 from axnb.ax.canonical_quick import quick_digest
 from axnb.ax.json_text import PayloadError
 from axnb.case.case import sql_text
+from axnb.case.chunks import chunks
 from axnb.case.digesters import Digesters
 from axnb.case.digesting import SIZE, Digests, Texts
 
@@ -113,22 +114,9 @@ def _batches(
         large = f'select "row", size from ({query}) where size >= $least order by "row"'
         found = session.execute(large, values | {"least": least}).fetchall()
         some = f'select * exclude (size) from ({query}) where "row" in (select unnest($rows))'
-        for chunk in _chunks(found):
+        for chunk in chunks(found, _TOGETHER, _MOST_ROWS):
             bound = values | {"rows": chunk}
             yield from session.sql(some, params=bound).to_arrow_reader(_MOST_ROWS)
-
-
-def _chunks(rows: list[tuple[int, int]]) -> Iterator[list[int]]:
-    chunk: list[int] = []
-    size = 0
-    for row, length in rows:
-        if chunk and (size + length > _TOGETHER or len(chunk) == _MOST_ROWS):
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(row)
-        size += length
-    if chunk:
-        yield chunk
 
 
 def _texts(batch: pa.RecordBatch) -> Texts:

@@ -17,6 +17,7 @@ import duckdb
 import pyarrow as pa
 
 from axnb.case.case import run_sql, sql_text
+from axnb.case.chunks import chunks
 from axnb.secrets.engines import candidate_rows, engine
 from axnb.settings import Secrets
 
@@ -104,7 +105,7 @@ class _Look:
             query = f'select "row", size from ({_text(held)}) where size >= $least order by "row"'
             values = self._values(held, {"least": least})
             large = self._session.execute(query, values).fetchall()
-            for chunk in _chunks(large):
+            for chunk in chunks(large, _TOGETHER, _MOST_ROWS):
                 query = f'select "row", value, is_base64 from ({_text(held)})'
                 query += ' where "row" in (select unnest($rows))'
                 for batch in self._stream(held, query, _MOST_ROWS, rows=chunk):
@@ -161,7 +162,7 @@ class _Look:
             ).fetchall()
         )
         for held, rows in suspects.items():
-            for chunk in _chunks(rows):
+            for chunk in chunks(rows, _TOGETHER, _MOST_ROWS):
                 query = (
                     f'select "row", conversation, conversation_id, step, is_base64, value '
                     f'from ({_text(held)}) where "row" in (select unnest($rows)) order by "row"'
@@ -207,17 +208,3 @@ def _decoded(value: str | bytes, is_base64: bool) -> bytes:
         return base64.b64decode(raw, validate=True)
     except binascii.Error:
         return raw
-
-
-def _chunks(rows: list[tuple[int, int]]) -> Iterator[list[int]]:
-    """Rows that are read together."""
-    chunk: list[int] = []
-    size = 0
-    for row, length in rows:
-        if chunk and (size + length > _TOGETHER or len(chunk) == _MOST_ROWS):
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(row)
-        size += length
-    if chunk:
-        yield chunk
