@@ -31,6 +31,9 @@ EXIT_CODES: Mapping[Verdict, int] = {"ok": 0, "failed": 1, "inconclusive": 3, "n
 #: A sign for people who see no colour, and for everybody else.
 SIGNS: Mapping[Verdict, str] = {"ok": "✓", "failed": "✗", "inconclusive": "?", "not-run": "–"}
 
+#: From the worst to the best.
+WORST: tuple[Verdict, ...] = ("failed", "inconclusive", "not-run", "ok")
+
 
 @dataclass(frozen=True)
 class Witness:

@@ -6,12 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from axnb.result import Verdict
+from axnb.result import WORST, Verdict
 
 Evidence = Mapping[str, Any]
-
-#: From the worst to the best.
-WORST: tuple[Verdict, ...] = ("failed", "inconclusive", "not-run", "ok")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from axnb.report.drill_words import CANCELLED, SHORT_CHECKS, SHORT_POINTS, as_evidence, as_runs
 from axnb.report.view import brief, capital
-from axnb.result import SIGNS, Result, Verdict
+from axnb.result import SIGNS, WORST, Result, Verdict
 from axnb.text import count
 
 #: Policies, points of one and checks of one that are shown; entries of a timeline, and evidence.
@@ -20,9 +20,6 @@ MOST_POLICIES, MOST_POINTS, MOST_CHECKS = 4, 16, 10
 MOST_ENTRIES, MOST_EVIDENCE = 60, 8
 
 _Step = Mapping[str, Any]
-
-#: From the worst to the best.
-_WORST: Sequence[Verdict] = ("failed", "inconclusive", "not-run", "ok")
 
 
 @dataclass(frozen=True)
@@ -206,7 +203,7 @@ def _policy(
         for point in names
         if point in kept
     )
-    worst = _WORST[min(bad.values(), default=_WORST.index("not-run"))]
+    worst = WORST[min(bad.values(), default=WORST.index("not-run"))]
     verdict = as_verdict(told.get("verdict", worst))
     return Policy(
         name=brief(name, 40),
@@ -324,7 +321,7 @@ def as_verdict(word: Any) -> Verdict:
 
 def rank(part: StepView | Point | Policy) -> int:
     """How bad a verdict is: 0 is the worst."""
-    return _WORST.index(part.verdict)
+    return WORST.index(part.verdict)
 
 
 def telling(point: Point) -> tuple[int, bool, bool]:
@@ -333,10 +330,10 @@ def telling(point: Point) -> tuple[int, bool, bool]:
 
 
 def _severity(step: _Step) -> int:
-    return _WORST.index(as_verdict(step["verdict"]))
+    return WORST.index(as_verdict(step["verdict"]))
 
 
 def _worst(parts: Iterable[StepView | Point | None]) -> Verdict:
     """The worst verdict of some; what is not there was not run."""
     found = {part.verdict if part is not None else "not-run" for part in parts}
-    return next((verdict for verdict in _WORST if verdict in found), "not-run")
+    return next((verdict for verdict in WORST if verdict in found), "not-run")
