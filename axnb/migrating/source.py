@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from axnb.errors import UsageError
@@ -69,22 +71,15 @@ class SqliteSource:
     def mentions(self) -> Iterator[tuple[Any, Any]]:
         """In this process, or in two where that is worth it."""
         ranges = self._ranges()
-        number = 1 if len(ranges) == 1 else min(2, os.cpu_count() or 1)
-        jobs = [
-            Search(self.reader.database, self.reader.numbered_table, ranges[n::number])
-            for n in range(number)
-        ]
-        if number == 1:
-            try:
-                for found in mentions(jobs[0]):
-                    yield from found
-            except sqlite3.Error as err:
-                raise self.reader.translated(err) from err
+        jobs = [Search(*self._place(), share) for share in _shares(ranges)]
+        if len(jobs) == 1:
+            with self._translating():
+                yield from chain.from_iterable(mentions(jobs[0]))
             return
         with ExitStack() as stack:
             workers = [stack.enter_context(Worker(job)) for job in jobs]
             for n in range(len(ranges)):
-                yield from self._next(workers[n % number])
+                yield from self._next(workers[n % len(workers)])
 
     def first_rows(self) -> Iterator[tuple[Any, Any, Any]]:
         """By number, as AX reads them."""
@@ -96,17 +91,30 @@ class SqliteSource:
         )
 
     def frames(self, setup: Setup, tally: Tally) -> Generator[Frame]:
-        """In this process, or in two where that is worth it."""
+        """In this process, or in two where that is worth it; their pipes hold them back."""
         ranges = self._ranges()
-        if len(ranges) == 1:
-            job = Job(self.reader.database, self.reader.numbered_table, setup, ranges)
-            try:
-                for found in frames(job, tally):
-                    yield from found
-            except sqlite3.Error as err:
-                raise self.reader.translated(err) from err
-        else:
-            yield from self._from_processes(setup, tally, ranges)
+        jobs = [Job(*self._place(), setup, share) for share in _shares(ranges)]
+        if len(jobs) == 1:
+            with self._translating():
+                yield from chain.from_iterable(frames(jobs[0], tally))
+            return
+        with ExitStack() as stack:
+            workers = [stack.enter_context(Worker(job)) for job in jobs]
+            for n in range(len(ranges)):
+                while (frame := self._next(workers[n % len(workers)])) is not None:
+                    yield frame
+            for worker in workers:
+                tally.add(worker.read())
+
+    def _place(self) -> tuple[Path, str]:
+        return self.reader.database, self.reader.numbered_table
+
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as err:
+            raise self.reader.translated(err) from err
 
     def _ranges(self) -> tuple[tuple[int, int], ...]:
         everything = ((-(2**63), 2**63 - 1),)
@@ -119,24 +127,6 @@ class SqliteSource:
         return tuple(
             (first, min(first + width - 1, most)) for first in range(least, most + 1, width)
         )
-
-    def _from_processes(
-        self, setup: Setup, tally: Tally, ranges: tuple[tuple[int, int], ...]
-    ) -> Generator[Frame]:
-        """Two processes take the ranges in turn; their pipes hold them back."""
-        number = min(2, os.cpu_count() or 1)
-        with ExitStack() as stack:
-            workers = []
-            for n in range(number):
-                job = Job(
-                    self.reader.database, self.reader.numbered_table, setup, ranges[n::number]
-                )
-                workers.append(stack.enter_context(Worker(job)))
-            for n in range(len(ranges)):
-                while (frame := self._next(workers[n % number])) is not None:
-                    yield frame
-            for worker in workers:
-                tally.add(worker.read())
 
     def _next(self, worker: Worker) -> Any:
         found = worker.read()
@@ -254,3 +244,9 @@ class PostgresSource:
 
 def _raw(value: Any) -> Any:
     return value.encode() if isinstance(value, str) else value
+
+
+def _shares(ranges: tuple[tuple[int, int], ...]) -> list[tuple[tuple[int, int], ...]]:
+    """The ranges of each process, which take them in turn."""
+    number = min(2, os.cpu_count() or 1, len(ranges))
+    return [ranges[n::number] for n in range(number)]
