@@ -23,7 +23,7 @@ FLOORS = (
     ("evidence",),
     ("checks", "result", "started"),
     ("mapping",),
-    ("triaging", "loading", "recorded"),
+    ("triaging", "loading", "recorded", "converting"),
     ("plans", "migrating"),
     ("runtimes",),
     ("backups",),

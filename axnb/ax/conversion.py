@@ -47,4 +47,4 @@ def convert(
     if found is None:
         return convert_carefully(payload, column, step, target, naming)
     text = found.raw.decode()
-    return Conversion(text, found.shape, (), "", found.renumbered, found.named, found.state)
+    return Conversion(text, found.shape, (), "", *found[2:])

@@ -45,6 +45,8 @@ class Conversion(NamedTuple):
     named: bool = False
     #: AX's number of the state; 0 where the row does not decode.
     state: int = 0
+    #: Did the row tell an owner by itself?
+    owns: bool = False
 
 
 class Naming(NamedTuple):
@@ -87,10 +89,10 @@ def convert_carefully(
         found = _Rewriting(payload, shape, own, target, reading.event, step, naming).run()
         protojson.decode(parse(found.text), schemas.event(target))
     except RecursionError:
-        return _left(payload, shape, tree, own, target, "nested too deep")
+        found = _left(payload, shape, tree, own, target, "nested too deep")
     except PayloadError as err:
-        return _left(payload, shape, tree, own, target, f"not as {target.name}: {err.reason}")
-    return found
+        found = _left(payload, shape, tree, own, target, f"not as {target.name}: {err.reason}")
+    return found._replace(owns=bool(reading.owner))
 
 
 def left_as_it_is(payload: str, column: str, target: Generation, reason: str) -> Conversion:

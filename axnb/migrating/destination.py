@@ -11,27 +11,28 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
-from itertools import chain
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+import pyarrow as pa
+
 from axnb.ax.versions import Generation
 from axnb.case.custody import SIDECARS
+from axnb.converting.process import shown
+from axnb.converting.rows import Frame, Part, StoredRow
 from axnb.errors import AxnbError, UsageError
-from axnb.migrating.converting import Reading, digests, shown
-from axnb.migrating.rows import USUAL, Frame, StoredRow, Written
+from axnb.migrating.arrow_file import ArrowFile, Error, batch_of, one_row
+from axnb.migrating.reading_back import read_part
 from axnb.migrating.source import Execution
-from axnb.migrating.worker import Worker
 
 #: Set on the file that is written aside: it is synced once, at its end, and gone after an error.
-_PRAGMAS = "pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -65536;"
-
-#: Rows that one statement writes.
-_AT_ONCE = 20
-
-#: From here on it is sooner done by two.
-_MANY_FRAMES = 30
+_PRAGMAS = (
+    "pragma journal_mode = off",
+    "pragma synchronous = off",
+    "pragma cache_size = -65536",
+)
 
 _EXECUTIONS = (
     "CREATE TABLE execution_log (exec_id TEXT NOT NULL, payload TEXT NOT NULL, "
@@ -62,7 +63,7 @@ class Destination(Protocol):
     def write_executions(self, found: Iterable[Execution]) -> int:
         """Carry an execution_log along; how many rows it has."""
 
-    def read_back(self, written: Sequence[Written]) -> Iterator[tuple[int, bytes]]:
+    def read_back(self, written: Sequence[Part]) -> Iterator[tuple[int, bytes]]:
         """How many rows each frame has in the copy, and their digest."""
 
     def count(self) -> int:
@@ -113,44 +114,38 @@ class SqliteDestination:
         except OSError as err:
             raise AxnbError(f"{self._path} cannot be written: {err.strerror}.") from err
         self._aside = Path(aside).absolute()
-        self._connection = sqlite3.connect(self._aside, isolation_level=None)
-        self._run(f"{_PRAGMAS} {log_table(self._target)}; begin")
+        self._file = ArrowFile(str(self._aside))
+        for statement in (*_PRAGMAS, log_table(self._target), "begin"):
+            self._run(statement)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._connection.close()
+        self._file.close()
         self._probe.close()
         for suffix in SIDECARS:
             with suppress(FileNotFoundError):
                 self._aside.with_name(self._aside.name + suffix).unlink()
 
-    def _run(self, script: str) -> None:
+    def _run(self, sql: str, rows: pa.RecordBatch | None = None) -> None:
         try:
-            self._connection.executescript(script)
-        except sqlite3.Error as err:
+            self._file.run(sql, rows)
+        except Error as err:
             raise self._failed(err) from err
 
-    def _failed(self, error: sqlite3.Error) -> AxnbError:
+    def _failed(self, error: Exception) -> AxnbError:
         return AxnbError(f"{self._path} cannot be written: {error}.")
 
     def write(self, frame: Frame) -> None:
         """Rows keep their number in the file, which is the order of their commits."""
         insert = f"insert into conversation_log (rowid, {self._columns()}) values (?, %s)"
-        whole = len(frame.usual) - len(frame.usual) % _AT_ONCE
-        groups = (frame.usual[n : n + _AT_ONCE] for n in range(0, whole, _AT_ONCE))
-        one = insert % _marks(USUAL)
         try:
-            self._connection.executemany(
-                one + f", (?, {_marks(USUAL)})" * (_AT_ONCE - 1),
-                (tuple(chain.from_iterable(group)) for group in groups),
-            )
-            self._connection.executemany(one, frame.usual[whole:])
+            self._file.run(insert % "?, ?, ?", batch_of(frame.usual))
             for row in frame.odd:
                 self._probe.check(row)
-                self._connection.execute(insert % _marks(row.classes), row[:4])
-        except sqlite3.IntegrityError:
-            raise self._conflict(frame) from None
-        except sqlite3.Error as err:
+                self._file.run(insert % _marks(row.classes), one_row(row[:4]))
+        except Error as err:
+            if "constraint failed" in str(err):
+                raise self._conflict(frame) from None
             raise self._failed(err) from err
 
     def _columns(self) -> str:
@@ -159,7 +154,7 @@ class SqliteDestination:
     def _conflict(self, frame: Frame) -> AxnbError:
         """The row that is refused: its key is there already, in the file or in this frame."""
         seen: set[tuple[Any, Any]] = set()
-        for row in (*frame.usual, *frame.odd):
+        for row in (*frame.usual.one_by_one(), *frame.odd):
             key = (row[1], row[2])
             if key in seen or not self._is_new(row):
                 return refused(row, "its key is there twice")
@@ -168,16 +163,16 @@ class SqliteDestination:
 
     def _is_new(self, row: tuple[Any, ...]) -> bool:
         """Is the row that lies under this key the row itself?"""
-        found = self._connection.execute(
+        found = self._file.read(
             "select rowid from conversation_log where cast(conversation_id as blob) = ? and "
             f"{self._target.step_column} = ?",
-            (row[1], row[2]),
-        ).fetchall()
-        return found in ([], [(row[0],)])
+            *row[1:3],
+        )
+        return found.read_all()[0].to_pylist() in ([], [row[0]])
 
     def clear(self) -> None:
         """Begin again with an empty table."""
-        self._connection.execute("delete from conversation_log")
+        self._run("delete from conversation_log")
 
     def write_executions(self, found: Iterable[Execution]) -> int:
         """As they are, in a table and an index of AX's own."""
@@ -185,40 +180,26 @@ class SqliteDestination:
         for number, row in enumerate(found, 1):
             if number == 1:
                 for statement in _EXECUTIONS:
-                    self._connection.execute(statement.format(kind="DATETIME"))
+                    self._run(statement.format(kind="DATETIME"))
             marks = ", ".join("cast(? as text)" if isinstance(v, bytes) else "?" for v in row)
-            try:
-                self._connection.execute(f"insert into execution_log values ({marks})", row)
-            except sqlite3.Error as err:
-                raise self._failed(err) from err
+            self._run(f"insert into execution_log values ({marks})", one_row(row))
         return number
 
     def lost(self) -> dict[str, int]:
         """SQLite holds every value as it is."""
         return {}
 
-    def read_back(self, written: Sequence[Written]) -> Iterator[tuple[int, bytes]]:
-        """From the file: the second half by another process, where that is worth it."""
-        self._connection.execute("commit")
-        ranges = [(frame.first, frame.last) for frame in written]
-        half = len(ranges) // 2 if len(ranges) >= _MANY_FRAMES else len(ranges)
-        mine, other = (
-            Reading(self._aside, self._target.step_column, tuple(some))
-            for some in (ranges[:half], ranges[half:])
-        )
-        with ExitStack() as stack:
+    def read_back(self, written: Sequence[Part]) -> Iterator[tuple[int, bytes]]:
+        """From the file, by two threads."""
+        self._run("commit")
+        read = partial(read_part, self._aside, self._target.step_column)
+        with ThreadPoolExecutor(3) as threads:
             # The disk has something to do meanwhile; `finish` makes sure.
-            flushing = stack.enter_context(ThreadPoolExecutor(1))
-            flushing.submit(self._flush)
-            worker = stack.enter_context(Worker(other)) if other.frames else None
+            threads.submit(self._flush)
             try:
-                yield from digests(mine)
-            except sqlite3.Error as err:
-                raise self._failed(err) from err
-            while worker is not None and (found := worker.read()) is not None:
-                if isinstance(found, str):
-                    raise AxnbError(f"{self._path} cannot be read back: {found}.")
-                yield found
+                yield from threads.map(read, written)
+            except (Error, sqlite3.Error) as err:
+                raise AxnbError(f"{self._path} cannot be read back: {err}.") from err
 
     def _flush(self) -> None:
         with self._aside.open("rb+") as file:
@@ -226,12 +207,12 @@ class SqliteDestination:
 
     def count(self) -> int:
         """How many rows the file has."""
-        ((number,),) = self._connection.execute("select count(*) from conversation_log")
-        return int(number)
+        found = self._file.read("select count(*) from conversation_log").read_all()
+        return int(found[0][0].as_py())
 
     def finish(self) -> None:
         """To the disk, and into its place unless something has come to be there."""
-        self._connection.close()
+        self._file.close()
         try:
             self._flush()
             mask = os.umask(0)
@@ -315,7 +296,7 @@ class NoDestination:
         """Nothing was written, so nothing was lost."""
         return {}
 
-    def read_back(self, written: Sequence[Written]) -> Iterator[tuple[int, bytes]]:
+    def read_back(self, written: Sequence[Part]) -> Iterator[tuple[int, bytes]]:
         """There is nothing to read back."""
         yield from ()
 
@@ -331,7 +312,7 @@ def check_for_postgres(frame: Frame) -> None:
     """Raises RefusedRowError for a row that PostgreSQL has no place for."""
     for odd in frame.odd:
         raise refused(odd, f"its values are {odd.classes.decode()}")
-    for row in frame.usual:
+    for row in frame.usual.one_by_one():
         _, conversation_id, step, payload = row
         if not -(2**31) <= step < 2**31:
             raise refused(row, "its number is too large for PostgreSQL")

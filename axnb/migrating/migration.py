@@ -6,15 +6,15 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from axnb.ax import versions
 from axnb.ax.conversion import check_target
 from axnb.ax.versions import Generation
+from axnb.converting.process import Names, Setup
+from axnb.converting.rows import Frame, Kept, Tally, Written
 from axnb.errors import AxnbError, SourceError, UsageError
 from axnb.evidence.locators import PostgresLocator, SqliteLocator, locate
-from axnb.migrating.converting import Names, Setup
 from axnb.migrating.destination import (
     Destination,
     NoDestination,
@@ -22,8 +22,7 @@ from axnb.migrating.destination import (
     SqliteDestination,
     refused,
 )
-from axnb.migrating.owners import find_names
-from axnb.migrating.rows import Digest, Kept, Tally, Written
+from axnb.migrating.owners import find_names, guess_names
 from axnb.migrating.source import PostgresSource, Source, SqliteSource
 from axnb.settings import Settings
 from axnb.text import count, cut_middle, safe
@@ -221,8 +220,7 @@ class _Migration:
         self._options, self._progress = options, progress
         self._target = versions.resolve(options.target)
         self._is_examination = isinstance(destination, NoDestination)
-        self._frames: list[Written] = []
-        self._digest = Digest()
+        self._written = Written()
 
     def run(self) -> Migrated:
         reader = self._source.reader
@@ -245,36 +243,38 @@ class _Migration:
         return result
 
     def _convert(self) -> Tally:
-        """Write every row. Under `step` rows of servers that name no default are rare."""
-        find = partial(find_names, self._source, self._options.default_harness)
-        is_new = self._source.reader.layout.column == "step"
-        tally = self._written(None if is_new else find())
+        """Write every row; begin again where one of them contradicts what was guessed."""
+        source, default = self._source, self._options.default_harness
+        guess = None
+        if source.reader.layout.column == "step":
+            # Rows of servers that name no default are rare there.
+            guess = Names(is_guess=True)
+        elif isinstance(source, SqliteSource):
+            guess = guess_names(source, default)
+        tally = self._write(guess or find_names(source, default))
         if tally is None:
             self._destination.clear()
-            self._frames.clear()
-            self._digest = Digest()
-            tally = self._written(find())
+            tally = self._write(find_names(source, default))
             assert tally is not None
         return tally
 
-    def _written(self, names: Names | None) -> Tally | None:
-        """What became of all rows; None as soon as one asks for names and there are none."""
-        setup = Setup(self._source.reader.layout.column, self._target.name, names or Names())
-        tally, so_far = Tally(), 0
+    def _write(self, names: Names) -> Tally | None:
+        """What became of all rows; None as soon as one contradicts a guess of their owners."""
+        setup = Setup(self._source.reader.layout.column, self._target.name, names)
+        tally, self._written = Tally(), Written()
         with closing(self._source.frames(setup, tally)) as frames:
             for frame in frames:
-                if frame.nameless and names is None:
+                if names.is_guess and self._contradicts(frame, names):
                     return None
                 self._destination.write(frame)
-                self._digest.add(frame.usual, frame.odd)
-                ends = [row[0] for row in (*frame.usual[:1], *frame.usual[-1:])]
-                ends += [row.row for row in frame.odd]
-                number = len(frame.usual) + len(frame.odd)
-                self._frames.append(Written(min(ends), max(ends), number, frame.digest))
-                so_far += number
+                self._written.add(frame)
                 if self._progress is not None:
-                    self._progress(so_far)
-        return tally
+                    self._progress(self._written.rows)
+        return None if names.is_guess and tally.is_contradicted() else tally
+
+    def _contradicts(self, frame: Frame, names: Names) -> bool:
+        """Where none was named, rows of other classes may name an owner unseen."""
+        return bool(frame.odd) if names.nameless else frame.nameless
 
     def _refuse_doubles(self) -> None:
         """Writing would find a key that is there twice by itself."""
@@ -284,7 +284,7 @@ class _Migration:
     def _check_count(self, tally: Tally) -> None:
         """A damaged page can drop rows without an error."""
         reader = self._source.reader
-        handed_on = sum(frame.rows for frame in self._frames)
+        handed_on = self._written.rows
         claimed = reader.count() if isinstance(self._source, SqliteSource) else handed_on
         if handed_on != claimed or tally.rows != handed_on:
             raise SourceError(
@@ -293,17 +293,18 @@ class _Migration:
             )
 
     def _read_back(self) -> tuple[int | None, str | None]:
-        """Compare the copy with what was written, frame by frame; its rows, and one digest."""
+        """Compare the copy with what was written, part by part; its rows, and one digest."""
         if self._is_examination:
             return None, None
         number = self._destination.count()
-        found = self._destination.read_back(self._frames)
-        for frame, (rows, rows_digest) in zip(self._frames, found, strict=True):
-            if (rows, rows_digest) != (frame.rows, frame.digest):
+        parts = self._written.parts()
+        found = self._destination.read_back(parts)
+        for part, (rows, digest) in zip(parts, found, strict=True):
+            if (rows, digest) != (part.rows, part.digest):
                 raise AxnbError(f"{self._shown} does not hold what was written; it was removed.")
-        if number != sum(frame.rows for frame in self._frames):
+        if number != self._written.rows:
             raise AxnbError(f"{self._shown} holds more than was written; it was removed.")
-        return number, self._digest.digest().hex()
+        return number, self._written.digest().hex()
 
     def _tables_left(self) -> Iterator[str]:
         if others := self._source.other_tables():

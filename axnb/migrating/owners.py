@@ -15,8 +15,8 @@ from axnb.ax import protojson, rows, schemas
 from axnb.ax.json_text import PayloadError, parse
 from axnb.ax.rows import READS_SHAPE
 from axnb.ax.versions import GENERATIONS
-from axnb.migrating.converting import Names
-from axnb.migrating.source import Source
+from axnb.converting.process import Nameless, Names
+from axnb.migrating.source import Source, SqliteSource
 
 #: G3's own agent, which asks the model; no harness is called so.
 PLANNER = "__planner"
@@ -38,23 +38,47 @@ def find_names(source: Source, default: str) -> Names:
     column = source.reader.layout.column
     owned: set[bytes] = set()
     for conversation_id, raw in source.mentions():
-        if conversation_id in owned or not _may_name(raw):
-            continue
-        payload = _text(raw)
-        if payload is None:
-            continue
-        if _HEAD.match(payload) or _owner(payload, column):
+        if conversation_id not in owned and _names_one(raw, column):
             owned.add(conversation_id)
     agents = _agents(source)
-    owners: dict[bytes, str] = {}
-    first: set[tuple[bytes, int]] = set()
+    nameless: dict[bytes, Nameless] = {}
     for conversation_id, step, raw in source.first_rows():
         if conversation_id in owned:
             continue
         agent = agents.get(_turn(_text(raw) or "", column)) if agents else None
-        owners[conversation_id] = default if agent in (None, "", PLANNER) else str(agent)
-        first.add((conversation_id, step))
-    return Names(owners, frozenset(first))
+        owner = default if agent in (None, "", PLANNER) else str(agent)
+        nameless[conversation_id] = Nameless(owner, step)
+    return Names(nameless)
+
+
+def guess_names(source: SqliteSource, default: str) -> Names | None:
+    """As `find_names` would have it if either all conversations named their owners or none did.
+
+    Where none did, only first rows and the newest ones were looked at, so it is a guess. None where
+    these tell of both, or of agents.
+    """
+    if source.reader.layout.has_executions:
+        return None
+    column = source.reader.layout.column
+    nameless: dict[bytes, Nameless] = {}
+    has_owners = False
+    for conversation_id, step, raw in source.first_rows():
+        if _names_one(raw, column):
+            has_owners = True
+        else:
+            nameless[conversation_id] = Nameless(default, step)
+        if has_owners and nameless:
+            return None
+    if nameless and any(_names_one(raw, column) for raw in source.newest()):
+        return None
+    return Names(nameless, is_guess=bool(nameless))
+
+
+def _names_one(raw: Any, column: str) -> bool:
+    if not _may_name(raw):
+        return False
+    payload = _text(raw)
+    return payload is not None and bool(_HEAD.match(payload) or _owner(payload, column))
 
 
 def _may_name(raw: Any) -> bool:

@@ -8,10 +8,10 @@ from itertools import islice
 from typing import Any
 
 from axnb.ax.versions import Generation
+from axnb.converting.rows import Frame, Part, StoredRow, framed, split
 from axnb.errors import AxnbError, UnavailableError, UsageError
 from axnb.evidence.locators import PostgresLocator, public_dsn
 from axnb.migrating.destination import RefusedRowError, check_for_postgres, log_table
-from axnb.migrating.rows import Frame, StoredRow, Written, digest, split
 from axnb.migrating.source import Execution
 
 #: How Go writes a time: PostgreSQL does not read the name of its zone, and keeps six digits.
@@ -101,7 +101,7 @@ class PostgresDestination:
         sql = f"COPY conversation_log (conversation_id, {self._target.step_column}, payload)"
         try:
             with self._connection.cursor().copy(f"{sql} FROM STDIN".encode()) as copy:
-                for _, conversation_id, step, payload in frame.usual:
+                for _, conversation_id, step, payload in frame.usual.one_by_one():
                     copy.write_row((conversation_id.decode(), step, payload.decode()))
         except self._errors as err:
             raise self._failed(err) from None
@@ -143,12 +143,15 @@ class PostgresDestination:
         """Digits of times beyond the sixth."""
         return {"execution_log.timestamp": self._finer} if self._finer else {}
 
-    def read_back(self, written: Sequence[Written]) -> Iterator[tuple[int, bytes]]:
+    def read_back(self, written: Sequence[Part]) -> Iterator[tuple[int, bytes]]:
         """In the same transaction."""
         rows = self._rows()
-        for frame in written:
-            held = list(islice(rows, frame.rows))
-            yield len(held), digest(*split(held))
+        for part in written:
+            digest, number = part.begun.copy(), 0
+            for held in framed(islice(rows, part.rows)):
+                digest.add(*split(held))
+                number += len(held)
+            yield number, digest.digest()
 
     def count(self) -> int:
         """How many rows the table has."""

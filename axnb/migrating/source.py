@@ -10,11 +10,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from axnb.converting.process import Job, Search, Setup, convert_rows, frames, mentions
+from axnb.converting.rows import USUAL, Frame, StoredRow, Tally, framed
+from axnb.converting.worker import Worker
 from axnb.errors import UsageError
 from axnb.evidence.layout import EXECUTION_TABLE, LOG_TABLE
-from axnb.migrating.converting import Job, Search, Setup, convert_rows, frames, mentions
-from axnb.migrating.rows import USUAL, Frame, StoredRow, Tally, framed
-from axnb.migrating.worker import Worker
 
 if TYPE_CHECKING:
     from axnb.evidence.postgres import PostgresReader
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _FEW_ROWS = 30_000
 #: Rows of one range; each process takes the next one in turn.
 _RANGE = 20_000
+#: Rows that tell by which version a log was written last.
+_NEWEST = 1_000
 
 _DOUBLES = "select conversation_id, {0} from {1} group by 1, 2 having count(*) > 1 limit 1"
 _KNOWN = ("conversation_id", "seq", "step", "payload")
@@ -89,6 +91,14 @@ class SqliteSource:
             f"as id, min({self._column}) as first from {LOG_TABLE} where {usual} group by 1) f "
             f"join {LOG_TABLE} l on l.conversation_id = f.id and l.{self._column} = f.first"
         )
+
+    def newest(self) -> Iterator[Any]:
+        """Payloads of the last rows that were committed."""
+        sql = (
+            f"select payload from {self.reader.numbered_table} order by rowid desc limit {_NEWEST}"
+        )
+        for (payload,) in self.reader.query(sql):
+            yield payload
 
     def frames(self, setup: Setup, tally: Tally) -> Generator[Frame]:
         """In this process, or in two where that is worth it; their pipes hold them back."""

@@ -17,7 +17,7 @@ from axnb.ax import protojson, rows, schemas
 from axnb.ax.canonical import canonical
 from axnb.ax.conversion import Conversion, Naming, Way, convert, convert_carefully
 from axnb.ax.json_text import parse
-from axnb.ax.rows import READS_SHAPE
+from axnb.ax.rows import READS_SHAPE, STATES
 from axnb.ax.versions import GENERATIONS
 from axnb.errors import UsageError
 from axnb.text import is_text
@@ -65,8 +65,11 @@ PAIRS = [
 
 @pytest.mark.parametrize(("as_message", "as_step"), PAIRS)
 def test_messages_and_steps_say_the_same(as_message: str, as_step: str) -> None:
-    assert convert(as_message, "step", 3, G8)._replace(shape="", state=0) == Conversion(as_step)
-    assert convert(as_step, "step", 3, G6)._replace(shape="", state=0) == Conversion(as_message)
+    there, back = convert(as_message, "step", 3, G8), convert(as_step, "step", 3, G6)
+    told = {"shape": "", "state": 0, "owns": False}
+    assert there._replace(**told) == Conversion(as_step)
+    assert back._replace(**told) == Conversion(as_message)
+    assert there.owns == back.owns == ("harness_id" in as_message)
 
 
 def test_a_row_of_the_target_keeps_its_bytes() -> None:
@@ -361,6 +364,16 @@ TARGETS = st.sampled_from([G5B, G6, G7, G8])
 NAMINGS = st.sampled_from([None, Naming("h", True), Naming("h", False)])
 
 
+def test_the_fast_way_knows_every_state() -> None:
+    for state in STATES:
+        text = f'{{"conversation_id":"c","step":1,"state":"{state}"}}'
+        found = Way("step", G8).convert(text.encode(), 1, None)
+        assert found is not None
+        assert found.state == STATES.index(state)
+    text = '{"conversation_id":"c","step":1,"state":"STATE_LOST"}'
+    assert Way("step", G8).convert(text.encode(), 1, None) is None
+
+
 @settings(max_examples=150)
 @given(ROWS, st.sampled_from(["seq", "step"]), st.sampled_from([3, 4]), TARGETS, NAMINGS)
 def test_both_ways_give_the_same(
@@ -371,7 +384,7 @@ def test_both_ways_give_the_same(
     if fast is None:
         return
     assert (slow.losses, slow.reason) == ((), "")
-    assert fast[1:] == (slow.shape, slow.renumbered, slow.named, slow.state)
+    assert fast[1:] == (slow.shape, *slow[4:])
     assert parse(fast.raw.decode()) == parse(slow.text)
     if ", " not in text:
         assert fast.raw.decode() == slow.text
@@ -440,7 +453,7 @@ def test_damaged_rows_go_both_ways_alike(count: int) -> None:
         fast = Way(column, target).convert(text.encode(), 2, naming)
         if fast is not None:
             assert (slow.losses, slow.reason) == ((), ""), text
-            assert fast[1:] == (slow.shape, slow.renumbered, slow.named, slow.state), text
+            assert fast[1:] == (slow.shape, *slow[4:]), text
             assert parse(fast.raw.decode()) == parse(slow.text), text
         if slow.reason:
             assert slow.text == text

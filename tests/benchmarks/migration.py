@@ -21,6 +21,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+from axnb.migrating import MigrationOptions, migrate
 from tests.benchmarks.build_log import build_sqlite
 
 _MOST = 8.0
@@ -34,8 +35,6 @@ def _vacuum(log: Path, place: Path) -> None:
 
 
 def _migrate(log: Path, place: Path, target: str) -> None:
-    from axnb.migrating import MigrationOptions, migrate
-
     migrate(str(log), str(place), MigrationOptions(target))
 
 
@@ -53,7 +52,7 @@ def _one(log: Path, place: Path, target: str) -> None:
 
 
 def _measured(log: Path, target: str) -> tuple[float, float, float]:
-    """Seconds with the start of Python apart, seconds of the CPU, and megabytes."""
+    """Seconds with the start of Python and its imports apart, seconds of the CPU, and megabytes."""
     with tempfile.TemporaryDirectory(dir=log.parent) as folder:
         command = [sys.executable, "-m", __spec__.name, "--one", target, "--log", str(log)]
         command += ["--place", str(Path(folder, "new.sqlite"))]

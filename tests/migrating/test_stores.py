@@ -10,6 +10,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +23,9 @@ from axnb.migrating import (
     Migrated,
     MigrationOptions,
     RefusedRowError,
-    destination,
     examine,
     migrate,
+    migration,
     source,
 )
 from axnb.testing.logs import LogBuilder, StoredRow, answer, call, say, think
@@ -261,6 +263,34 @@ def test_a_hidden_owner_is_found(tmp_path: Path) -> None:
     assert b'"agent_id":"drill"' in stored(copy)[b"c", 2]
 
 
+def _owned(step: int, how: str) -> StoredRow:
+    """A row of conversation c that begins a turn, and tells its owner or does not."""
+    owner = {"told": '"harness_id":"drill",', "hidden": '"harness\\u005fid":"drill",'}.get(how, "")
+    payload = f'{{"conversation_id":"c","seq":{step},{owner}"state":"STATE_PENDING"}}'
+    return StoredRow("c", step, payload.encode() if how == "blob" else payload)
+
+
+_HOWS = ("nothing", "told", "hidden", "blob")
+
+
+@pytest.mark.parametrize("newest", [0, 1, 1_000])
+@pytest.mark.parametrize("hows", [*product(_HOWS, repeat=3)], ids="-".join)
+def test_a_guess_of_owners_ends_as_the_search_does(
+    hows: tuple[str, ...], newest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = LogBuilder("G5", "antigravity")
+    log.turn("b", "hi", say("x"))
+    log.rows += [_owned(step, how) for step, how in enumerate(hows, 1)]
+    path = log.write_sqlite(tmp_path / "log.sqlite")
+    monkeypatch.setattr(source, "_NEWEST", newest)
+    guessed = migrate(str(path), str(tmp_path / "guessed"), MigrationOptions("G5b"))
+    monkeypatch.setattr(migration, "guess_names", lambda *_: None)
+    searched = migrate(str(path), str(tmp_path / "searched"), MigrationOptions("G5b"))
+    assert replace(guessed, destination="") == replace(searched, destination="")
+    assert stored(tmp_path / "guessed") == stored(tmp_path / "searched")
+    assert searched.owners == {"antigravity": 1 if {"told", "hidden"} & {*hows} else 2}
+
+
 # --- sources that are not whole ------------------------------------------------------------------
 
 
@@ -327,7 +357,6 @@ def test_two_processes_write_the_same(tmp_path: Path, monkeypatch: pytest.Monkey
     alone = migrate(str(path), str(tmp_path / "alone"), options)
     monkeypatch.setattr(source, "_FEW_ROWS", 0)
     monkeypatch.setattr(source, "_RANGE", 30)
-    monkeypatch.setattr(destination, "_MANY_FRAMES", 2)
     monkeypatch.chdir(tmp_path)
     both = migrate("log.sqlite", "both", options)
     assert (tmp_path / "alone").read_bytes() == (tmp_path / "both").read_bytes()

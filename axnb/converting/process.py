@@ -1,4 +1,4 @@
-"""Convert rows of a log, in this process or in another: `python -m axnb.migrating.converting`.
+"""Convert rows of a log, in this process or in another: `python -m axnb.converting.process`.
 
 A second process reads the private copy of a SQLite log by itself and hands on finished rows through
 a pipe, which holds it back when nobody takes them. It ends when the pipe is gone.
@@ -7,7 +7,6 @@ a pipe, which holds it back when nobody takes them. It ends when the pipe is gon
 from __future__ import annotations
 
 import gc
-import marshal
 import pickle
 import signal
 import sqlite3
@@ -16,8 +15,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, NamedTuple
 
 from axnb.ax.conversion import (
     NAMELESS,
@@ -29,28 +29,34 @@ from axnb.ax.conversion import (
 )
 from axnb.ax.conversion_fast import Usual
 from axnb.ax.versions import GENERATIONS, Generation
-from axnb.migrating.rows import (
+from axnb.converting.rows import (
     USUAL,
     Frame,
     Kept,
     StoredRow,
     Tally,
-    UsualRow,
-    digest,
+    UsualRows,
     framed,
-    split,
 )
 from axnb.text import cut_middle, safe
 
+_NAMING = cache(Naming)
 _NO_TEXT = "the payload is no text in UTF-8"
+
+
+class Nameless(NamedTuple):
+    """A conversation in which no row names an owner: who owns it, and its first row."""
+
+    owner: str
+    first: int
 
 
 @dataclass(frozen=True)
 class Names:
-    """Owners of conversations in which no row names one, and the first row of each."""
+    """Owners that rows shall name. `is_guess` says that not every row was asked for one before."""
 
-    owners: Mapping[bytes, str] = field(default_factory=dict)
-    first: frozenset[tuple[bytes, int]] = frozenset()
+    nameless: Mapping[bytes, Nameless] = field(default_factory=dict)
+    is_guess: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,39 +70,42 @@ class Setup:
 
 def convert_rows(rows: list[StoredRow], setup: Setup, tally: Tally) -> Frame:
     """Rows in the words of the target; what became of them is added to `tally`."""
-    usual: list[UsualRow] = []
-    odd: list[StoredRow] = []
+    usual = [row for row in rows if not row[4]]
+    odd = [_convert_odd(StoredRow(*row), setup, tally) for row in rows if row[4]]
     target, column = GENERATIONS[setup.target], setup.column
-    owners, first = setup.names.owners, setup.names.first
-    quick, seen = Way(column, target).convert, list[str]()
-    owner, naming, is_same = None, None, 0
+    nameless = setup.names.nameless
+    quick, texts, seen = Way(column, target).convert, list[bytes](), list[str]()
+    naming, is_same = None, 0
     # What is done here is done a million times.
-    for row, conversation_id, step, raw, classes in rows:
-        if classes:
-            stored = StoredRow(row, conversation_id, step, raw, classes)
-            odd.append(_convert_odd(stored, setup, tally))
-            continue
-        if owners:
-            owner = owners.get(conversation_id)
-            naming = None if owner is None else Naming(owner, (conversation_id, step) in first)
+    for row, conversation_id, step, raw, _ in usual:
+        if nameless:
+            naming = _naming(nameless, conversation_id, step)
         found = quick(raw, step, naming)
         if found is None:
             key = (row, conversation_id, step)
             found = _carefully(raw, key, column, target, naming, tally)
-        text, shape, renumbered, named, _ = found
+        text, shape, renumbered, named, _, owns = found
         seen.append(shape)
         if renumbered:
             tally.renumbered += 1
-        if named and owner is not None:
-            tally.named += 1
-            tally.owners.setdefault(owner, set()).add(conversation_id)
+        if named and naming is not None:
+            tally.name(naming.owner, conversation_id)
+        if owns:
+            tally.owned.add(conversation_id)
         is_same += text is raw
-        usual.append((row, conversation_id, step, text))
+        texts.append(text)
     shapes = Counter(seen)
     tally.converted += len(usual) - is_same
     tally.rows += len(rows)
     tally.shapes += shapes
-    return Frame(usual, odd, digest(usual, odd), any(shapes[shape] for shape in NAMELESS))
+    numbers, ids, steps, _, _ = zip(*usual, strict=True) if usual else [()] * 5
+    written = UsualRows.of(numbers, ids, steps, texts)
+    return Frame(written, odd, any(shapes[shape] for shape in NAMELESS))
+
+
+def _naming(nameless: Mapping[bytes, Nameless], conversation_id: bytes, step: int) -> Naming | None:
+    about = nameless.get(conversation_id)
+    return None if about is None else _NAMING(about.owner, step == about.first)
 
 
 def _carefully(
@@ -119,7 +128,7 @@ def _carefully(
     if found.reason:
         tally.keep(_kept(*key, found.reason))
     text = raw if found.text == payload else found.text.encode()
-    return Usual(text, found.shape, found.renumbered, found.named, found.state)
+    return Usual(text, found.shape, *found[4:])
 
 
 def _convert_odd(stored: StoredRow, setup: Setup, tally: Tally) -> StoredRow:
@@ -134,7 +143,10 @@ def _convert_odd(stored: StoredRow, setup: Setup, tally: Tally) -> StoredRow:
         tally.keep(_kept(*stored[:3], _NO_TEXT))
         return stored
     if isinstance(step, int):
-        found = convert(text, setup.column, step, target)
+        naming = _naming(setup.names.nameless, stored.conversation_id, step)
+        found = convert(text, setup.column, step, target, naming)
+        if found.named and naming is not None:
+            tally.name(naming.owner, stored.conversation_id)
     elif target.content_key == "steps":
         # Rows of G7 and G8 do not tell their number, so none is needed.
         found = convert(text, setup.column, 0, target)._replace(renumbered=False)
@@ -181,29 +193,24 @@ class Search:
     ranges: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
-class Reading:
-    """Frames of a copy that one process reads back."""
-
-    database: Path
-    column: str
-    frames: tuple[tuple[int, int], ...]
-
-
 def rows_of(
     connection: sqlite3.Connection, table: str, column: str, among: tuple[int, int]
 ) -> Iterator[StoredRow]:
     """The rows of a range, in the order in which they were committed."""
     values = ("conversation_id", column, "payload")
     classes = " || ',' || ".join(f"typeof({value})" for value in values)
-    kinds = zip(values, USUAL.decode().split(","), strict=True)
-    is_usual = " and ".join(f"typeof({value}) = '{kind}'" for value, kind in kinds)
     sql = (
-        f"select rowid, {', '.join(values)}, case when {is_usual} then '' else {classes} end "
-        f"from {table} where rowid between ? and ? order by rowid"
+        f"select rowid, {', '.join(values)}, case when {is_usual(column)} then '' else {classes} "
+        f"end from {table} where rowid between ? and ? order by rowid"
     )
     found: Iterator[StoredRow] = connection.execute(sql, among)
     return found
+
+
+def is_usual(column: str) -> str:
+    """Has a row the classes that AX writes?"""
+    kinds = zip(("conversation_id", column, "payload"), USUAL.decode().split(","), strict=True)
+    return " and ".join(f"typeof({value}) = '{kind}'" for value, kind in kinds)
 
 
 def opened(database: Path) -> sqlite3.Connection:
@@ -235,55 +242,27 @@ def mentions(job: Search) -> Iterator[list[tuple[Any, bytes]]]:
             ]
 
 
-def digests(job: Reading) -> Iterator[tuple[int, bytes]]:
-    """How many rows each frame has, and its digest."""
-    with closing(opened(job.database)) as connection:
-        for among in job.frames:
-            rows = list(rows_of(connection, "conversation_log", job.column, among))
-            yield len(rows), digest(*split(rows))
-
-
-def _done(job: Job | Reading | Search, tally: Tally) -> Iterator[Iterator[Any]]:
-    if isinstance(job, Job):
-        return frames(job, tally)
-    return iter([digests(job) if isinstance(job, Reading) else mentions(job)])
-
-
-def hand_on(found: Any, out: IO[bytes]) -> None:
-    """Write a frame, or what else was found. Rows are plain values, which marshal writes sooner."""
-    if isinstance(found, Frame):
-        rows = marshal.dumps(found.usual)
-        pickle.dump((rows, found._replace(usual=[])), out, pickle.HIGHEST_PROTOCOL)
-    else:
-        pickle.dump(found, out)
-
-
-def unpacked(found: Any) -> Any:
-    """What another process has handed on, as it was there."""
-    if isinstance(found, tuple) and isinstance(found[1], Frame):
-        rows, frame = found
-        # Our own process wrote them a moment ago.
-        return frame._replace(usual=marshal.loads(rows))  # noqa: S302
-    return found
+def _done(job: Job | Search, tally: Tally) -> Iterator[Iterator[Any]]:
+    return frames(job, tally) if isinstance(job, Job) else iter([mentions(job)])
 
 
 def main() -> None:
     """Do the job that stands on stdin; what it gives goes to stdout, pickled.
 
-    For each range its frames and None, or what was looked for in each range, or the rows and digest
-    of each frame that is read back, and None; then the tally, or the text of an error of SQLite.
+    For each range its frames and None, or what was looked for in each range and None; then the
+    tally, or the text of an error of SQLite.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Nothing here is made of rings: the collector would only walk through every row.
     gc.disable()
     # Only its parent writes to it.
-    job: Job | Reading | Search = pickle.load(sys.stdin.buffer)  # noqa: S301
+    job: Job | Search = pickle.load(sys.stdin.buffer)  # noqa: S301
     out, tally = sys.stdout.buffer, Tally()
     end: Tally | str = tally
     try:
         for found in _done(job, tally):
             for frame in found:
-                hand_on(frame, out)
+                pickle.dump(frame, out, pickle.HIGHEST_PROTOCOL)
             pickle.dump(None, out)
     except sqlite3.Error as err:
         end = str(err)
@@ -293,10 +272,10 @@ def main() -> None:
 
 if __name__ == "__main__":
     # What comes through the pipe names its classes by their own module, and not by this one.
-    from axnb.migrating import converting
+    from axnb.converting import process
 
     try:
-        converting.main()
+        process.main()
     except BrokenPipeError:
         # Nobody takes the rows any more.
         sys.stderr.close()

@@ -1,4 +1,4 @@
-"""A process beside this one that converts rows, or reads them back."""
+"""A process beside this one that converts rows, or looks for owners."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
+from axnb.converting.process import Job, Search
 from axnb.errors import AxnbError
-from axnb.migrating.converting import Job, Reading, Search, unpacked
 
 #: Things that a process may be ahead by: it goes on while another one is listened to.
 _AHEAD = 16
@@ -21,15 +21,15 @@ _ENDED = object()
 
 
 class Worker:
-    """A process that does a job of `converting`; it is ended with the `with` block."""
+    """A process that does a job of `process`; it is ended with the `with` block."""
 
-    def __init__(self, job: Job | Reading | Search) -> None:
+    def __init__(self, job: Job | Search) -> None:
         self._job = job
         self._found: Queue[Any] = Queue(_AHEAD)
         self._is_over = threading.Event()
 
     def __enter__(self) -> Worker:
-        command = [sys.executable, "-m", "axnb.migrating.converting"]
+        command = [sys.executable, "-m", "axnb.converting.process"]
         # Wherever this process has come to since, the other one finds the same axnb.
         paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
@@ -75,4 +75,4 @@ class Worker:
         found = self._found.get()
         if found is _ENDED:
             raise AxnbError("a process that converts rows has ended too early.")
-        return unpacked(found)
+        return found
