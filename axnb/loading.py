@@ -18,6 +18,7 @@ from axnb.case.contexts import keep_now
 from axnb.checks.kept import keep_findings
 from axnb.errors import SourceError, UsageError
 from axnb.evidence.buckets import BucketLocator
+from axnb.evidence.ledgers.load import Ledger, load_ledger
 from axnb.evidence.load import LoadOptions, load_log
 from axnb.evidence.locators import Located, locate
 from axnb.evidence.oddities import look_again
@@ -163,6 +164,17 @@ def load_witnesses(
             load_witness(case, Path(path), witness)
         except SourceError as err:
             errors.append((err, str(path)))
+    return Loaded((), *_skipped(errors))
+
+
+def load_ledgers(case: Case, ledgers: Sequence[Ledger]) -> Loaded:
+    """Load ledgers of tool systems; one that cannot be read does not hide the others."""
+    errors = []
+    for ledger in ledgers:
+        try:
+            load_ledger(case, ledger)
+        except SourceError as err:
+            errors.append((err, ledger.place))
     return Loaded((), *_skipped(errors))
 
 

@@ -15,6 +15,9 @@ layout = "B3b"
 [drill.command]                      # an operator's own deployment: axnb/settings_command.py
 generation = "G8"
 
+[effects.payments]                   # the ledger of a tool system: axnb/settings_ledgers.py
+tool = "charge_card"
+
 [secrets]
 include_excluded = false             # look for tokens in the fields of `axnb secrets`, too?
 
@@ -36,6 +39,7 @@ from typing import Any, Literal
 
 from axnb.errors import UsageError
 from axnb.settings_command import CommandSettings, read_command
+from axnb.settings_ledgers import LedgerSettings, read_ledgers
 from axnb.settings_target import TargetSettings, read_target
 from axnb.text import is_path
 
@@ -92,6 +96,8 @@ class Settings:
     #: The deployment that a drill may interrupt by commands; None where nobody described it.
     command: CommandSettings | None = None
     secrets: Secrets = field(default_factory=Secrets)
+    #: How ledgers are to be read, by their names.
+    ledgers: Mapping[str, LedgerSettings] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
     @property
@@ -133,7 +139,8 @@ class Settings:
 
 
 def _settings(document: dict[str, Any], file: Path) -> Settings:
-    known = {"drill", "memory_limit", "scratch", "secrets", "statement_timeout", "target", "tools"}
+    known = {"drill", "effects", "memory_limit", "scratch", "secrets", "statement_timeout"}
+    known |= {"target", "tools"}
     if unknown := sorted(document.keys() - known):
         raise UsageError(f"{file} has a key that axnb does not know: {unknown[0]}.")
     defaults = Settings()
@@ -157,6 +164,7 @@ def _settings(document: dict[str, Any], file: Path) -> Settings:
         target=read_target(document["target"], file) if "target" in document else None,
         command=read_command(document["drill"], file) if "drill" in document else None,
         secrets=_secrets(document.get("secrets", {}), file),
+        ledgers=read_ledgers(document.get("effects", {}), file),
     )
 
 

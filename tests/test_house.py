@@ -16,7 +16,7 @@ PACKAGE = ROOT / "axnb"
 
 #: Rooms from the ground up: a room may use its own floor and those below.
 FLOORS = (
-    ("errors", "settings", "settings_command", "settings_target", "text"),
+    ("errors", "settings", "settings_command", "settings_ledgers", "settings_target", "text"),
     ("ax", "substrate"),
     ("case",),
     ("secrets",),

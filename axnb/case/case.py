@@ -43,7 +43,7 @@ _TINY = 256 << 10
 _ALWAYS = "filter_pushdown"
 
 #: Raised when a table of the case changes its meaning.
-SCHEMA_VERSION = "8"
+SCHEMA_VERSION = "9"
 
 #: What the system says of a file that its permissions keep closed.
 _FORBIDDEN = ("Permission denied", "Read-only file system", "Operation not permitted")

@@ -8,12 +8,12 @@ create table if not exists meta (
 -- A thing that was loaded: where it came from, what was read of it, and how that can be proved.
 create table if not exists sources (
     source varchar primary key,       -- short name, unique in the case
-    kind varchar not null,            -- eventlog, client, server-log, bucket or records
+    kind varchar not null,            -- eventlog, client, server-log, ledger, bucket or records
     locator varchar not null,         -- path or address; never a password
     step_column varchar,              -- the column that numbers the rows: seq or step
     variant varchar,                  -- a known relative of AX's log, such as checkpointd
     read bigint not null,             -- rows, lines, objects or records in the source
-    parsed bigint not null,           -- of them in `events`, `client_outputs` or `server_events`
+    parsed bigint not null,           -- of them in `events`, `client_outputs`, `server_events`, `effects`
     rejected bigint not null,         -- rows in `rejects`, lines named in `notes` and `incomplete`;
                                       -- read = parsed + rejected, always
     executions_read bigint not null,  -- rows of a leftover or G3 execution_log
@@ -371,6 +371,35 @@ create table if not exists server_events (
     event varchar not null,           -- request, append-failed, end-not-logged, failed, started or other
     conversation_id varchar,
     reason varchar                    -- a short class, such as 23505 or SQLITE_BUSY
+);
+
+-- What an operator says of a ledger, as of its load.
+create table if not exists ledgers (
+    source varchar not null,
+    tools varchar[] not null,         -- whose effects it holds
+    covers_from timestamp,            -- UTC; it has every effect from then …
+    covers_to timestamp,              -- … until then; NULL where nobody said so
+    lag interval not null,            -- how late an effect may come to stand in it
+    has_conversation boolean not null,
+    has_time boolean not null,
+    compared varchar[] not null,      -- columns that the arguments of a call hold too
+    business_key varchar[] not null
+);
+
+-- What a tool system says that it did.
+create table if not exists effects (
+    source varchar not null,
+    "row" bigint not null,            -- line or row in the ledger, from 1
+    tool varchar,                     -- NULL where nothing tells
+    operation_id varchar,             -- NULL where it has none
+    conversation_id varchar,
+    status varchar,                   -- in the ledger's own word
+    state varchar not null,           -- committed, failed, pending, reversed or unclear
+    happened_at timestamp,            -- UTC; NULL where it tells no time that can be read
+    reverses varchar,                 -- the operation id of what it takes back
+    field_names varchar[] not null,   -- names and …
+    field_values varchar[] not null,  -- … texts of what it is compared or told apart by
+    digest blob not null              -- sha256 of all of these texts
 );
 
 -- A snapshot in a bucket: what its keys and its manifest say. Texts are strangers'.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from axnb.cli.loading import load_sources, load_state, open_case
+from axnb.cli.loading import load_effects, load_sources, load_state, open_case
 from axnb.cli.options import StateChoice, case_option, source_options, state_options
 from axnb.errors import UsageError
 from axnb.text import safe
@@ -16,6 +16,13 @@ from axnb.text import safe
 @click.command()
 @source_options
 @state_options
+@click.option(
+    "--effects",
+    "effects",
+    multiple=True,
+    metavar="NAME=PLACE",
+    help="The ledger of a tool system: CSV, JSON lines, Parquet, a SQLite file, or a DSN.",
+)
 def load(
     sources: tuple[str, ...],
     case_path: Path | None,
@@ -23,10 +30,12 @@ def load(
     live: bool,
     wal: str | None,
     state: StateChoice,
+    effects: tuple[str, ...],
     ax_config: Path | None,
 ) -> int:
-    """Load logs, buckets and records into a case file."""
+    """Load logs, buckets, records and ledgers into a case file."""
     from axnb.case.case import ask
+    from axnb.evidence.ledgers.load import Ledger
     from axnb.evidence.load import LoadOptions
     from axnb.loading import Loaded
 
@@ -35,15 +44,17 @@ def load(
     with open_case(case_path, settings) as case:
         loaded = Loaded()
         options = LoadOptions(live=live, wal=wal)
-        if sources or not (state.snapshots or state.records):
+        ledgers = [Ledger.parse(text) for text in effects]
+        if sources or not (state.snapshots or state.records or ledgers):
             loaded = load_sources(case, sources, options, ax_config, may_reuse=False)
-        loaded = load_state(case, loaded, state)
+        loaded = load_effects(case, load_state(case, loaded, state), ledgers)
         with case.reading() as session:
             found = ask(session, "sources")
     for source in found:
         counts = "read {read:,} = parsed {parsed:,} + rejected {rejected:,}".format(**source)
         click.echo(f"{source['name']}   {safe(source['locator'])}   {counts}")
-        for sentence in source["incomplete"]:
+        told = source["notes"] if source["kind"] == "ledger" else []
+        for sentence in (*source["incomplete"], *told):
             click.echo(f"      {safe(sentence)}")
     doubtful = any(s["rejected"] or s["incomplete"] or not s["read"] for s in found)
     return 3 if doubtful or loaded.skipped else 0

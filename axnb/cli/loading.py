@@ -15,6 +15,7 @@ from axnb.cli.options import StateChoice
 
 if TYPE_CHECKING:
     from axnb.case.case import Case
+    from axnb.evidence.ledgers.load import Ledger
     from axnb.evidence.load import LoadOptions
     from axnb.loading import Loaded
     from axnb.triaging import Triage
@@ -51,6 +52,16 @@ def load_beside(
 
     beside = _told(load_witnesses(case, clients, server_logs))
     return replace(loaded, skipped=(*loaded.skipped, *beside.skipped))
+
+
+def load_effects(case: Case, loaded: Loaded, ledgers: Sequence[Ledger]) -> Loaded:
+    """Load ledgers of tool systems."""
+    if not ledgers:
+        return loaded
+    from axnb.loading import load_ledgers
+
+    found = _told(load_ledgers(case, ledgers))
+    return replace(loaded, skipped=(*loaded.skipped, *found.skipped))
 
 
 def load_state(case: Case, loaded: Loaded, state: StateChoice) -> Loaded:

@@ -41,17 +41,6 @@ where c.relkind in ('r', 'p') and n.nspname <> 'information_schema' and n.nspnam
 group by n.nspname, c.relname
 """
 
-_CUSTODY = """
-select
-    case when has_function_privilege('pg_control_system()', 'execute')
-        then (select system_identifier::text from pg_control_system()) end,
-    current_setting('server_version'),
-    current_database()::text,
-    pg_current_snapshot()::text,
-    case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end::text,
-    pg_is_in_recovery()
-"""
-
 #: Table -> (columns, their types, whether each is part of the key).
 _Tables = dict[str, tuple[list[str], list[str], list[bool]]]
 
@@ -80,7 +69,7 @@ class PostgresReader:
         try:
             self.layout = self._recognise()
             self._look_for_policies()
-            self._custody = self._describe()
+            self._custody = self._session.custody() | {"schema": self._schema}
         except BaseException:
             self.__exit__()
             raise
@@ -167,19 +156,6 @@ class PostgresReader:
             self.incomplete.append(
                 "The log is under row-level security: a policy may hide rows from this role."
             )
-
-    def _describe(self) -> dict[str, Any]:
-        ((system, version, database, snapshot, lsn, standby),) = self._session.query(_CUSTODY)
-        return {
-            "mode": "repeatable read, read only",
-            "system_identifier": system,
-            "server_version": version,
-            "database": database,
-            "schema": self._schema,
-            "snapshot": snapshot,
-            "lsn": lsn,
-            "standby": standby,
-        }
 
     @property
     def types(self) -> dict[str, str]:

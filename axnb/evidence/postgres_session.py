@@ -31,6 +31,17 @@ _REASONS = (
     (r"SSL|certificate", "the encryption could not be agreed upon"),
 )
 
+_CUSTODY = """
+select
+    case when has_function_privilege('pg_control_system()', 'execute')
+        then (select system_identifier::text from pg_control_system()) end,
+    current_setting('server_version'),
+    current_database()::text,
+    pg_current_snapshot()::text,
+    case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end::text,
+    pg_is_in_recovery()
+"""
+
 
 class PostgresSession:
     """A read-only transaction; `query` and `stream` raise SourceError in one sentence.
@@ -95,6 +106,19 @@ class PostgresSession:
         with self._connection.cursor(adbc_stmt_kwargs=hint) as cursor:
             cursor.execute(sql, values or None)
             yield from cursor.fetch_record_batch()
+
+    def custody(self) -> dict[str, Any]:
+        """The server, its snapshot and its place in the WAL, as of this transaction."""
+        ((system, version, database, snapshot, lsn, standby),) = self.query(_CUSTODY)
+        return {
+            "mode": "repeatable read, read only",
+            "system_identifier": system,
+            "server_version": version,
+            "database": database,
+            "snapshot": snapshot,
+            "lsn": lsn,
+            "standby": standby,
+        }
 
     def translated(self, error: Exception) -> SourceError:
         """An error of the driver in our words; its own could hold a password or a payload."""

@@ -1,0 +1,1 @@
+"""Ledgers of tool systems: what they say they did."""

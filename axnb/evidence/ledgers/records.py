@@ -1,0 +1,49 @@
+"""What a ledger of any kind hands on: its columns, and its entries as texts.
+
+Every value is the text in which the ledger has it, so no amount loses a digit on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from axnb.evidence.lines import LineError
+
+#: An entry: column -> its text, None where it has none.
+Entry = dict[str, str | None]
+
+
+class Numbered(NamedTuple):
+    """An entry of a ledger and its place there, from 1; or why it cannot be used."""
+
+    row: int
+    entry: Entry | LineError
+
+
+class LedgerReader(Protocol):
+    """A ledger that is open; a context manager. Methods raise SourceError."""
+
+    @property
+    def locator(self) -> str:
+        """Where it lies; never a password."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Its columns; empty where each entry has its own."""
+
+    def __enter__(self) -> LedgerReader: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def size(self) -> int:
+        """About how many bytes it has."""
+
+    def entries(self, wanted: Sequence[str]) -> Iterator[Numbered]:
+        """All entries, each with the columns that are wanted, or those of them that it has."""
+
+    def inexact(self, wanted: Sequence[str]) -> list[str]:
+        """Columns of these that the ledger itself keeps as floating-point numbers."""
+
+    def custody(self) -> dict[str, Any]:
+        """Proof of what was read. Raises SourceChangedError if it changed meanwhile."""

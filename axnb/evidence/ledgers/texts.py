@@ -1,0 +1,191 @@
+"""Ledgers that are text: CSV, with its columns in the first line, and JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from axnb.errors import SourceError, UnavailableError
+from axnb.evidence.ledgers.records import Entry, Numbered
+from axnb.evidence.lines import MAX_LINE_BYTES, LineError, LineFile
+
+#: What separates values; the header decides.
+_DELIMITERS = ",;\t|"
+
+_STEPS = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]")
+
+#: A number keeps the digits that stand there.
+_decode = msgspec.json.Decoder(float_hook=str).decode
+
+
+class JsonLines:
+    """An object a line; numbers keep their digits, and what is no text or number is JSON again."""
+
+    columns: Sequence[str] = ()
+
+    def __init__(self, path: Path) -> None:
+        self._file = LineFile(path)
+
+    def __enter__(self) -> JsonLines:
+        self._file.__enter__()
+        self.locator = self._file.locator
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.__exit__()
+
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self._file.size()
+
+    def entries(self, wanted: Sequence[str]) -> Iterator[Numbered]:
+        """Lines that are not blank."""
+        for number, line in self._file:
+            try:
+                yield Numbered(number, _object(line, wanted))
+            except LineError as err:
+                yield Numbered(number, err)
+
+    def inexact(self, wanted: Sequence[str]) -> list[str]:
+        """None: digits were kept."""
+        return []
+
+    def custody(self) -> dict[str, Any]:
+        """Digest and size of what was read."""
+        return self._file.custody()
+
+
+def _object(line: bytes | None, wanted: Sequence[str]) -> Entry:
+    if line is None:
+        raise LineError("too long")
+    try:
+        found = _decode(line)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        raise LineError("no JSON") from None
+    if not isinstance(found, dict):
+        raise LineError("no object")
+    return {name: _text(_at(found, name)) for name in wanted}
+
+
+def _at(found: Any, name: str) -> Any:
+    """The value under a name or a path such as `$.data.id`; None if there is none."""
+    if not name.startswith("$") or name in found:
+        return found.get(name)
+    for key, index in _STEPS.findall(name):
+        if key:
+            found = found.get(key) if isinstance(found, dict) else None
+        else:
+            is_there = isinstance(found, list) and int(index) < len(found)
+            found = found[int(index)] if is_there else None
+    return found
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else msgspec.json.encode(value).decode()
+
+
+class CsvFile:
+    """Texts as they stand there; an empty one without quotes is no value."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._digest, self._size = hashlib.sha256(), 0
+
+    def __enter__(self) -> CsvFile:
+        try:
+            self.locator = os.fsencode(self._path.resolve()).decode(errors="backslashreplace")
+            self._file = self._path.open("rb")
+        except (OSError, RuntimeError) as err:
+            raise self._unreadable(err) from err
+        try:
+            self._read_header()
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _read_header(self) -> None:
+        first = next(self._lines(), "").removeprefix("\ufeff")
+        self._delimiter = max(_DELIMITERS, key=first.count)
+        self.columns: Sequence[str] = next(csv.reader([first], delimiter=self._delimiter), [])
+        self.columns = [column.strip() for column in self.columns]
+        if len({*self.columns}) != len(self.columns):
+            raise SourceError(f"{self._path} names a column twice in its first line.")
+
+    def _lines(self) -> Iterator[str]:
+        """Lines as text; what is no UTF-8 is marked, for the entry that it stands in."""
+        try:
+            while raw := self._file.readline(MAX_LINE_BYTES):
+                self._digest.update(raw)
+                self._size += len(raw)
+                yield raw.decode(errors="surrogateescape")
+        except OSError as err:
+            raise self._unreadable(err) from err
+
+    def _unreadable(self, err: Exception) -> UnavailableError:
+        why = getattr(err, "strerror", None) or "its links lead in a circle"
+        return UnavailableError(f"{self._path} cannot be read: {why}.")
+
+    def size(self) -> int:
+        """Bytes of the file."""
+        return os.fstat(self._file.fileno()).st_size
+
+    def entries(self, wanted: Sequence[str]) -> Iterator[Numbered]:
+        """Lines after the first; a value in quotes may go over several."""
+        places = [(name, self.columns.index(name)) for name in wanted if name in self.columns]
+        rows = csv.reader(self._lines(), delimiter=self._delimiter, strict=True)
+        csv.field_size_limit(MAX_LINE_BYTES)
+        number = 1
+        while True:
+            number += 1
+            try:
+                row = next(rows, None)
+                if row is None:
+                    return
+                if row:
+                    yield Numbered(number, self._entry(row, places))
+            except LineError as err:
+                yield Numbered(number, err)
+            except csv.Error:
+                yield Numbered(number, LineError("quotes that are not closed"))
+
+    def _entry(self, row: list[str], places: list[tuple[str, int]]) -> Entry:
+        if len(row) != len(self.columns):
+            raise LineError("another number of values than the first line")
+        try:
+            "".join(row).encode()
+        except UnicodeEncodeError:
+            raise LineError("no UTF-8") from None
+        return {name: row[place] or None for name, place in places}
+
+    def inexact(self, wanted: Sequence[str]) -> list[str]:
+        """None: digits were kept."""
+        return []
+
+    def custody(self) -> dict[str, Any]:
+        """Digest and size of what was read."""
+        digest, name = self._digest.hexdigest(), os.path.basename(self.locator)
+        files = {name: {"size": self._size, "sha256": digest}}
+        return {"sha256": digest, "bytes": self._size, "files": files}
+
+
+def is_json(head: bytes) -> bool:
+    """Does a file begin as JSON lines do?"""
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
+
+
+__all__ = ["CsvFile", "JsonLines", "is_json"]
