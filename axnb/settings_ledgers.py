@@ -3,6 +3,7 @@
 [effects.payments]                 # axnb load --effects payments=FILE-OR-DSN
 table = "billing.payments"         # of a database; may be left out where only one fits
 tool = "charge_card"               # whose effects these are, where no column tells
+tools = ["charge_card"]            # whose effects stand in it, even where none does
 committed = ["settled"]            # statuses of what has happened, …
 failed = ["declined"]              # … of what has not, and will not
 pending = ["queued"]               # … of what may still happen
@@ -56,7 +57,15 @@ _PATH = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_-]*|\[[0-9]+\])+")
 _LAG = re.compile(r"([0-9]{1,6})(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _TEXTS = {"table", "tool", "zone", "lag"}
-_KEYS = _TEXTS | {*STATES, "covers_from", "covers_to", "business_key", "columns", "arguments"}
+_KEYS = _TEXTS | {
+    *STATES,
+    "tools",
+    "covers_from",
+    "covers_to",
+    "business_key",
+    "columns",
+    "arguments",
+}
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,7 @@ class LedgerSettings:
 
     table: str | None = None
     tool: str | None = None
+    tools: tuple[str, ...] = ()
     #: Status in small letters -> state, where an operator says so.
     states: Mapping[str, str] = field(default_factory=dict)
     zone: ZoneInfo | None = None
@@ -141,6 +151,7 @@ def _ledger(table: Any, where: str, file: Path) -> LedgerSettings:
     return LedgerSettings(
         table=table.get("table"),
         tool=table.get("tool"),
+        tools=_list(table.get("tools", []), f"{where}.tools", file),
         states=_states(table, where, file),
         zone=_zone(table.get("zone"), where, file),
         covers_from=begins,

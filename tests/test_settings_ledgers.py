@@ -16,6 +16,7 @@ WHOLE = """
 [effects.payments]
 table = "billing.payments"
 tool = "charge_card"
+tools = ["refund"]
 committed = ["Settled"]
 failed = ["declined"]
 pending = ["queued"]
@@ -44,6 +45,7 @@ def test_all_of_it(tmp_path: Path) -> None:
         "payments": LedgerSettings(
             table="billing.payments",
             tool="charge_card",
+            tools=("refund",),
             states={
                 "settled": "committed",
                 "declined": "failed",

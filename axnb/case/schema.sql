@@ -382,8 +382,9 @@ create table if not exists ledgers (
     lag interval not null,            -- how late an effect may come to stand in it
     has_conversation boolean not null,
     has_time boolean not null,
-    compared varchar[] not null,      -- columns that the arguments of a call hold too
-    business_key varchar[] not null
+    compared varchar[] not null,      -- columns that the arguments of a call hold too, and …
+    paths varchar[] not null,         -- … where these hold them
+    has_business_key boolean not null
 );
 
 -- What a tool system says that it did.
@@ -397,8 +398,8 @@ create table if not exists effects (
     state varchar not null,           -- committed, failed, pending, reversed or unclear
     happened_at timestamp,            -- UTC; NULL where it tells no time that can be read
     reverses varchar,                 -- the operation id of what it takes back
-    field_names varchar[] not null,   -- names and …
-    field_values varchar[] not null,  -- … texts of what it is compared or told apart by
+    business varchar,                 -- what tells one business from another; NULL if not all of it is there
+    compared varchar[] not null,      -- texts of the columns that a ledger's `compared` names
     digest blob not null              -- sha256 of all of these texts
 );
 

@@ -15,6 +15,7 @@ from axnb import __version__
 from axnb.cli import (
     cases,
     drill_migration,
+    drill_reconciliation,
     drill_restore,
     drills,
     findings,
@@ -53,4 +54,5 @@ for _verb in (
     main.add_command(_verb)
 
 drills.drill.add_command(drill_restore.restore)
+drills.drill.add_command(drill_reconciliation.reconciliation)
 drills.drill.add_command(drill_migration.migration)

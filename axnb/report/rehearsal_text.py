@@ -11,7 +11,7 @@ from axnb.report.drill_view import StepView, as_verdict
 from axnb.report.matrix_text import matrix_lines, migration_commands
 from axnb.report.matrix_view import matrix_view
 from axnb.report.rehearsal_view import RehearsalView, Word
-from axnb.report.rehearsal_words import file_names, measured, reach, timed
+from axnb.report.rehearsal_words import file_names, measured, reach, read_back, timed
 from axnb.report.terminal import COLOURS, WIDTH, beside, verdict_word
 from axnb.report.view import brief
 from axnb.report.words import SOURCE_KINDS
@@ -95,7 +95,7 @@ def _calls(result: Result) -> Iterator[str]:
         return
     number = result.unresolved["count"]
     these = "this call" if number == 1 else "these calls"
-    yield f"{f'READ BACK  {number:,}':<30}the restored log does not know {these}"
+    yield f"{f'READ BACK  {number:,}':<30}{read_back(result)} {these}"
     names = file_names(result)
     shown = [
         (

@@ -22,11 +22,17 @@ LEADS: Mapping[str, str] = {
     "where nothing of the source is, and what came out was held against what should be.",
     "migration": "Whether another version can take the log over: a copy was migrated, served and "
     "rolled back, and what was there afterwards was held against what should be.",
+    "reconciliation": "What the tools really did of what the log asks for: its calls were held "
+    "against the ledgers of the tool systems.",
 }
 LEAD = "A rehearsal that was really done, in a scratch place: what was there afterwards was held "
 LEAD += "against what should be."
 
 GLOSSARIES: Mapping[str, str] = {
+    "reconciliation": "A call is matched where the log and a ledger tell of one operation that was "
+    "done once. Its result is lost where the ledger has it and the log has not: whoever repeats it "
+    "does it twice. It was not done only where the ledger says so, or covers the moment of the "
+    "call; elsewhere nobody knows.",
     "migration": "The matrix tells what every AX version makes of the rows of every generation: a "
     "version that loses in silence answers as if all were well, from an empty history or under "
     "another owner. A specimen is a small conversation of the drill's own, written as servers of a "
@@ -60,6 +66,13 @@ PHASES: Mapping[str, str] = {
 _WORDS = (("failed", "failed"), ("inconclusive", "inconclusive"), ("not-run", "not run"))
 
 
+def read_back(result: Result) -> str:
+    """Why calls are to be read back, before the word for them: `nobody can tell what became of`."""
+    if result.drill == "reconciliation":
+        return "nobody can tell what became of"
+    return "the restored log does not know"
+
+
 def reach(looked: RehearsalView) -> str:
     """`10 checks: 2 failed, 1 inconclusive, 7 ok.`"""
     found = [step.verdict for step in looked.steps()]
@@ -72,10 +85,19 @@ def measured(result: Result) -> list[str]:
     """What was measured, a sentence each; what nobody knows is said."""
     if "rpo_steps" in result.measures:
         return [_rpo(result), *_again(result.measures)]
+    if result.drill == "reconciliation":
+        return [_reconciled(result.measures)]
     if result.answer.get("schema") == MIGRATION:
         return [as_it_is(result), as_migrated(result), *_stays(result)]
     told = [f"{number} {word}" for number, word in measured_numbers(result.measures)]
     return [f"{', '.join(told)}."] if told else []
+
+
+def _reconciled(found: Mapping[str, Any]) -> str:
+    """`9 calls: 8 matched, 1 result lost.`"""
+    numbers = {name: number for name, number in found.items() if name != "calls" and number}
+    told = [f"{numbers[name]:,} {name.replace('_', ' ')}" for name in reversed(numbers)]
+    return f"{count(found.get('calls', 0), 'call')}: {', '.join(told)}." if told else "No calls."
 
 
 def as_it_is(result: Result) -> str:
@@ -262,9 +284,23 @@ def _flaw(one: Mapping[str, Any]) -> str:
     return f"{brief(one['kind'], 40)}{': ' if shown else ''}{', '.join(shown)}"
 
 
+def _effect(one: Mapping[str, Any]) -> str:
+    operation = brief(one["operation_id"], 60) or "(no id)"
+    step = f" step {one['step']}" if one["step"] is not None else ""
+    whose = f"{_whose(one)}{step}" if one["conversation_id"] is not None else "(no conversation)"
+    told = [f"{whose}: {operation} {brief(one['class'].replace('-', ' '), 40)}"]
+    told += [f"in the log {brief(one['outcome'], 40)}"] if one["outcome"] else []
+    if one["ledger"]:
+        entry = f"entry {brief(one['ledger'], 40)} {one['entry']} {brief(one['status'], 40)}"
+        told += [entry.rstrip()]
+        told += [f"by {brief(one['how'], 80)}"] if one["step"] is not None else []
+    return f"{', '.join(told)}; {one['advice'].replace('-', ' ')}"
+
+
 _TOLD: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "steps": _steps,
     "call": _call,
+    "effect": _effect,
     "asked": _asked,
     "cut": _cut,
     "sealed": _whose,

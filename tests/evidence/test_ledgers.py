@@ -43,7 +43,7 @@ FOUND = [
     ("op-2", None, "pay", "declined", "failed", datetime(2026, 11, 30, 10)),
     ('a "b", c\nd', "ü 中", "pay", "odd", "unclear", None),
 ]
-SAID = LedgerSettings(business_key=("amount", "number"))
+SAID = LedgerSettings(business_key=("amount", "number"), arguments={"amount": "$.amount"})
 
 
 def _quoted(value: Any) -> str:
@@ -134,8 +134,10 @@ def test_the_kinds_say_the_same(tmp_path: Path, postgres: PostgresServer) -> Non
     for place in places:
         with loaded(place) as case:
             assert effects(case) == FOUND, place
-            kept = case.rows("select field_values from effects order by row")
-            assert kept == [([amount, str(n)],) for *_, amount, n in ENTRIES], place
+            kept = case.rows("select business, compared from effects order by row")
+            assert kept == [
+                (json.dumps([amount, str(n)]), [amount]) for *_, amount, n in ENTRIES
+            ], place
             ((read, parsed, rejected, locator),) = case.rows(
                 "select read, parsed, rejected, locator from sources"
             )

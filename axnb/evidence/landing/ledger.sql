@@ -9,4 +9,5 @@ select
     $has_conversation as has_conversation,
     $has_time as has_time,
     cast($compared as varchar[]) as compared,
-    cast($business_key as varchar[]) as business_key;
+    cast($paths as varchar[]) as paths,
+    $has_business_key as has_business_key;

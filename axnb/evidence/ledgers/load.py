@@ -39,8 +39,8 @@ _EFFECTS = pa.schema(
         ("state", pa.string()),
         ("happened_at", pa.timestamp("us")),
         ("reverses", pa.string()),
-        ("field_names", pa.list_(pa.string())),
-        ("field_values", pa.list_(pa.string())),
+        ("business", pa.string()),
+        ("compared", pa.list_(pa.string())),
         ("digest", pa.binary()),
     ]
 )
@@ -179,10 +179,14 @@ class _Load:
             **found,
             "state": state,
             "happened_at": self._moment(told),
-            "field_names": list(kept),
-            "field_values": list(kept.values()),
+            "business": self._business(kept),
+            "compared": [kept[name] for name in sorted(said.arguments)],
             "digest": hashlib.sha256(texts).digest(),
         }
+
+    def _business(self, kept: Entry) -> str | None:
+        values = [kept[name] for name in self._said.business_key]
+        return json.dumps(values) if values and None not in values else None
 
     def _moment(self, told: str | None) -> datetime | None:
         if told is None:
@@ -210,14 +214,15 @@ class _Load:
             "custody": json.dumps(custody, sort_keys=True),
             "notes": self._sentences(wanted),
             "incomplete": rejected.sentences(self._source, foreign=False),
-            "tools": sorted(self._tools),
+            "tools": sorted({*self._tools, *said.tools}),
             "covers_from": _naive(said.covers_from),
             "covers_to": _naive(said.covers_to),
             "lag": said.lag,
             "has_conversation": "conversation_id" in self._seen,
             "has_time": "time" in self._seen,
             "compared": sorted(said.arguments),
-            "business_key": list(said.business_key),
+            "paths": [said.arguments[name] for name in sorted(said.arguments)],
+            "has_business_key": bool(said.business_key),
         }
         run_sql(self._session, "evidence", "landing/witness_source.sql", values)
         run_sql(self._session, "evidence", "landing/ledger.sql", values)

@@ -5,8 +5,11 @@ Every value is the text in which the ledger has it, so no amount loses a digit o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
+
+import msgspec
 
 from axnb.evidence.lines import LineError
 
@@ -19,6 +22,31 @@ class Numbered(NamedTuple):
 
     row: int
     entry: Entry | LineError
+
+
+_STEPS = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]")
+
+
+def at_path(found: Any, name: str) -> Any:
+    """The value under a name or a path such as `$.data.id`; None if there is none."""
+    if isinstance(found, dict) and (not name.startswith("$") or name in found):
+        return found.get(name)
+    for key, index in _STEPS.findall(name):
+        if key:
+            found = found.get(key) if isinstance(found, dict) else None
+        else:
+            is_there = isinstance(found, list) and int(index) < len(found)
+            found = found[int(index)] if is_there else None
+    return found
+
+
+def as_text(value: Any) -> str | None:
+    """A value of JSON as text; what is no text or number is JSON again."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else msgspec.json.encode(value).decode()
 
 
 class LedgerReader(Protocol):

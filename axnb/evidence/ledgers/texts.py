@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,11 @@ from typing import Any
 import msgspec
 
 from axnb.errors import SourceError, UnavailableError
-from axnb.evidence.ledgers.records import Entry, Numbered
+from axnb.evidence.ledgers.records import Entry, Numbered, as_text, at_path
 from axnb.evidence.lines import MAX_LINE_BYTES, LineError, LineFile
 
 #: What separates values; the header decides.
 _DELIMITERS = ",;\t|"
-
-_STEPS = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]")
 
 #: A number keeps the digits that stand there.
 _decode = msgspec.json.Decoder(float_hook=str).decode
@@ -71,28 +68,7 @@ def _object(line: bytes | None, wanted: Sequence[str]) -> Entry:
         raise LineError("no JSON") from None
     if not isinstance(found, dict):
         raise LineError("no object")
-    return {name: _text(_at(found, name)) for name in wanted}
-
-
-def _at(found: Any, name: str) -> Any:
-    """The value under a name or a path such as `$.data.id`; None if there is none."""
-    if not name.startswith("$") or name in found:
-        return found.get(name)
-    for key, index in _STEPS.findall(name):
-        if key:
-            found = found.get(key) if isinstance(found, dict) else None
-        else:
-            is_there = isinstance(found, list) and int(index) < len(found)
-            found = found[int(index)] if is_there else None
-    return found
-
-
-def _text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, int) else msgspec.json.encode(value).decode()
+    return {name: as_text(at_path(found, name)) for name in wanted}
 
 
 class CsvFile:

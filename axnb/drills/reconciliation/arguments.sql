@@ -1,0 +1,32 @@
+-- The last look into the payloads of calls: what ledgers are compared with, and ids that more than
+-- one call has. Makes `to_compare_arguments`, `shared_calls` and `rounded_calls`.
+
+create or replace temp table to_compare_arguments as
+select p.source, p.call_row, p.part, p.ledger, p.entry, a.arguments, l.paths, e.compared as texts
+from pairs p
+join ledger_entries e on e.ledger = p.ledger and e.entry = p.entry
+join ledgers l on l.source = e.ledger and len(l.paths) > 0
+join parts a on a.source = p.source and a."row" = p.call_row and a.part = p.part
+where a.kind = 'tool_call';
+
+create or replace temp table shared_calls as
+select c.source, c.tool, c.operation_id, a.arguments
+from asked_calls c
+semi join (
+    select source, tool, operation_id
+    from asked_calls
+    where not is_local and operation_id is not null
+    group by source, tool, operation_id
+    having count(*) > 1
+) s on s.source = c.source and s.tool = c.tool and s.operation_id = c.operation_id
+join parts a on a.source = c.source and a."row" = c.call_row and a.part = c.part
+where a.kind = 'tool_call';
+
+-- Numbers that a double cannot hold were rounded before they were logged.
+create or replace temp table rounded_calls as
+select distinct c.source, c.call_row, c.part
+from oddities o
+join tool_calls c on c.source = o.source and c.call_row = o."row"
+    and c.operation_id_from not in ('call-id', 'none')
+    and ends_with(replace(o.path, '"', ''), '.arguments' || substr(c.operation_id_from, 2))
+where o.kind = 'big-number';

@@ -1,0 +1,134 @@
+"""Hold calls of logs against entries of ledgers: which is which, and what became of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from axnb.ax.oddities import FIRST_AMBIGUOUS
+from axnb.case.case import run_sql
+from axnb.evidence.ledgers.records import as_text, at_path
+
+#: Classes, the worst first. `matched` alone is as it should be.
+CLASSES = (
+    "duplicated",
+    "cancelled-committed",
+    "no-call-in-log",
+    "arguments-differ",
+    "result-lost",
+    "reversed",
+    "not-executed",
+    "ambiguous-number",
+    "ambiguous",
+    "not-covered",
+    "no-ledger",
+    "matched",
+)
+
+_PAIR = [
+    ("source", pa.string()),
+    ("call_row", pa.int64()),
+    ("part", pa.int64()),
+    ("ledger", pa.string()),
+    ("entry", pa.int64()),
+]
+_DIFFERING = pa.schema(_PAIR)
+_ROUNDED = pa.schema(_PAIR[:3])
+
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?")
+
+#: A number keeps the digits that stand there.
+_decode = msgspec.json.Decoder(float_hook=str).decode
+
+
+def match(session: duckdb.DuckDBPyConnection, since: datetime, until: datetime) -> None:
+    """Make the temp tables `calls_judged` and `entries_judged`.
+
+    `since` and `until` (UTC, without a zone) are the earliest and the latest moment at which any
+    call can have been made.
+    """
+    _run(session, "pairs")
+    _run(session, "arguments")
+    differing, rounded = [], []
+    for place, verdict in _compared(session):
+        if verdict == "differs":
+            differing.append(place)
+        elif verdict == "rounded":
+            rounded.append({name: place[name] for name in _ROUNDED.names})
+    session.register("differing_pairs", pa.Table.from_pylist(differing, schema=_DIFFERING))
+    session.register("rounded_pairs", pa.Table.from_pylist(rounded, schema=_ROUNDED))
+    _run(session, "classes", {"since": since, "until": until})
+    session.unregister("differing_pairs")
+    session.unregister("rounded_pairs")
+
+
+def _run(
+    session: duckdb.DuckDBPyConnection, name: str, values: dict[str, Any] | None = None
+) -> None:
+    run_sql(session, "drills", f"reconciliation/{name}.sql", values)
+
+
+# --- arguments -----------------------------------------------------------------------------------
+
+Compared = Literal["same", "differs", "rounded"]
+
+
+def _compared(session: duckdb.DuckDBPyConnection) -> Iterator[tuple[dict[str, Any], Compared]]:
+    """Pairs that may be one operation, and whether both sides tell the same of it."""
+    names = (*(name for name, _ in _PAIR), "arguments", "paths", "texts")
+    columns = ", ".join(names)
+    found = session.execute(f"select {columns} from to_compare_arguments")
+    for row in found.fetchall():
+        told = dict(zip(names, row, strict=True))
+        arguments, paths, texts = (told.pop(name) for name in names[-3:])
+        yield told, compare(arguments, paths, texts)
+
+
+def compare(arguments: str | None, paths: Sequence[str], texts: Sequence[str | None]) -> Compared:
+    """What a call asked for, and what a ledger has of it; what is left out there is no doubt."""
+    try:
+        found = _decode(arguments) if arguments else {}
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return "differs"
+    verdicts = {
+        _same(at_path(found, path), text)
+        for path, text in zip(paths, texts, strict=True)
+        if text is not None
+    }
+    for verdict in ("differs", "rounded"):
+        if verdict in verdicts:
+            return verdict
+    return "same"
+
+
+def _same(value: Any, text: str) -> Compared:
+    """Numbers are compared by what they are, everything else by its letters."""
+    own = as_text(value)
+    if own is None:
+        return "differs"
+    if own == text:
+        return "same"
+    one, other = _number(own), _number(text)
+    if one is None or other is None:
+        return "differs"
+    if one == other:
+        return "same"
+    # AX logs numbers as doubles: from here on neighbours are one.
+    is_rounded = abs(one) >= FIRST_AMBIGUOUS and float(one) == float(other)
+    return "rounded" if is_rounded else "differs"
+
+
+def _number(text: str) -> Decimal | None:
+    if not _NUMBER.fullmatch(text) or len(text) > 400:
+        return None
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return None

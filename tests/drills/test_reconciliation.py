@@ -1,0 +1,562 @@
+"""Calls against ledgers: every class by a case that has it, and none by one that has not."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from axnb.ax.rows import STATES, Row
+from axnb.drills.reconciliation import ReconciliationOptions, run
+from axnb.drills.reconciliation.advice import advise
+from axnb.drills.reconciliation.matching import CLASSES, compare
+from axnb.drills.reconciliation.options import parse_moment
+from axnb.errors import SourceError, UsageError
+from axnb.evidence.ledgers.load import Ledger
+from axnb.result import Result
+from axnb.settings import Settings, Tool
+from axnb.settings_ledgers import LedgerSettings
+from axnb.testing.logs import LogBuilder, Part, answer, call
+from tests import ax_logs
+
+BEGIN = datetime(2026, 11, 1, tzinfo=UTC)
+COVERS = LedgerSettings(
+    covers_from=datetime(2026, 5, 1, tzinfo=UTC), covers_to=BEGIN + timedelta(40)
+)
+UNTIL = BEGIN + timedelta(30)
+PAY = Tool("pay", "$.key")
+
+Entry = Mapping[str, Any]
+
+
+def entry(operation_id: str, **more: Any) -> dict[str, Any]:
+    """An entry of a ledger of the tool `pay`, which was done."""
+    return {"operation_id": operation_id, "tool": "pay", "status": "done"} | more
+
+
+def reconciled(
+    folder: Path,
+    log: LogBuilder,
+    entries: Mapping[str, Sequence[Entry]],
+    said: LedgerSettings | Mapping[str, LedgerSettings] = COVERS,
+    tools: Sequence[Tool] = (PAY,),
+    **asked: Any,
+) -> Result:
+    named = []
+    for name, lines in entries.items():
+        path = folder / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(e) + "\n" for e in lines), encoding="utf-8")
+        named.append(Ledger(name, str(path)))
+    every = said if isinstance(said, Mapping) else dict.fromkeys(entries, said)
+    (folder / "log.sqlite").unlink(missing_ok=True)
+    options = ReconciliationOptions(
+        sources=[str(log.write_sqlite(folder / "log.sqlite"))],
+        ledgers=named,
+        until=UNTIL,
+        settings=Settings(tools={t.name: t for t in tools}, ledgers=dict(every)),
+    )
+    return run(replace(options, **asked))
+
+
+def classes(result: Result) -> list[tuple[Any, Any, str]]:
+    assert result.effects is not None
+    told = [(e["conversation_id"], e["operation_id"], e["class"]) for e in result.effects]
+    return sorted(told, key=str)
+
+
+def one_call(
+    *results: Part, key: Any = "K1", conversation: str = "c", is_open: bool = False, **more: Any
+) -> LogBuilder:
+    log = LogBuilder("G8")
+    begin = log.interrupted if is_open else log.turn
+    begin(conversation, "hi", call("pay", {"key": key, **more}), *results)
+    return log
+
+
+DONE = answer({"ok": True})
+FAILED = answer({"error": "no"}, is_error=True)
+
+
+def cancelled() -> LogBuilder:
+    log = one_call(DONE, is_open=True)
+    log.add(Row("c", STATES.index("STATE_CANCELED")))
+    return log
+
+
+AMOUNT = replace(COVERS, arguments={"amount": "$.amount"})
+BUSINESS = replace(COVERS, business_key=("order",))
+NO_COVERAGE = LedgerSettings()
+LATE = replace(COVERS, lag=timedelta(days=30))
+ENDED = replace(COVERS, covers_to=BEGIN)
+ELSE = [entry("other", tool="pay", conversation_id="other")]
+
+#: What is in the log, in the ledger, what is said of it, and what becomes of the call.
+CASES: dict[str, tuple[LogBuilder, list[Entry], LedgerSettings, str]] = {
+    "done once": (one_call(DONE), [entry("K1")], COVERS, "matched"),
+    "a failure on both sides": (
+        one_call(FAILED),
+        [entry("K1", status="failed")],
+        COVERS,
+        "matched",
+    ),
+    "tried twice, done once": (
+        one_call(DONE),
+        [entry("K1", status="failed"), entry("K1")],
+        COVERS,
+        "matched",
+    ),
+    "done twice, and taken back once": (
+        one_call(DONE),
+        [entry("K1"), entry("K1", status="refunded")],
+        COVERS,
+        "matched",
+    ),
+    "done twice": (one_call(DONE), [entry("K1"), entry("K1")], COVERS, "duplicated"),
+    "done, no result": (one_call(is_open=True), [entry("K1")], COVERS, "result-lost"),
+    "done, and the log has a failure": (one_call(FAILED), [entry("K1")], COVERS, "result-lost"),
+    "a word that is there without a status": (
+        one_call(is_open=True),
+        [{"operation_id": "K1", "tool": "pay"}],
+        COVERS,
+        "result-lost",
+    ),
+    "not done, as the ledger says": (
+        one_call(is_open=True),
+        [entry("K1", status="declined")],
+        NO_COVERAGE,
+        "not-executed",
+    ),
+    "not done, as nothing is there": (one_call(is_open=True), ELSE, COVERS, "not-executed"),
+    "nobody said what is covered": (one_call(is_open=True), ELSE, NO_COVERAGE, "not-covered"),
+    "the entry may still come": (one_call(is_open=True), ELSE, LATE, "not-covered"),
+    "the ledger ends before": (one_call(is_open=True), ELSE, ENDED, "not-covered"),
+    "another tool's ledger": (
+        one_call(is_open=True),
+        [entry("K1", tool="mail")],
+        COVERS,
+        "no-ledger",
+    ),
+    "not in the ledger, and the log has a result": (one_call(DONE), ELSE, COVERS, "not-executed"),
+    "the ledger says that it failed": (
+        one_call(DONE),
+        [entry("K1", status="failed")],
+        COVERS,
+        "ambiguous",
+    ),
+    "it may still happen": (one_call(), [entry("K1", status="pending")], COVERS, "ambiguous"),
+    "a word that nobody explained": (one_call(), [entry("K1", status="x")], COVERS, "ambiguous"),
+    "in another conversation": (
+        one_call(DONE),
+        [entry("K1", conversation_id="d")],
+        COVERS,
+        "ambiguous",
+    ),
+    "of no tool": (one_call(DONE), [entry("K1", tool=None)], COVERS, "ambiguous"),
+    "taken back": (one_call(DONE), [entry("K1", status="refunded")], COVERS, "reversed"),
+    "taken back by another entry": (
+        one_call(DONE),
+        [entry("K1"), entry("R1", reverses="K1")],
+        COVERS,
+        "reversed",
+    ),
+    "cancelled, and done": (cancelled(), [entry("K1")], COVERS, "cancelled-committed"),
+    "cancelled, and not done": (cancelled(), [entry("K1", status="failed")], COVERS, "ambiguous"),
+    "another amount": (
+        one_call(DONE, amount=10),
+        [entry("K1", amount="12")],
+        AMOUNT,
+        "arguments-differ",
+    ),
+    "an amount that is spelled otherwise": (
+        one_call(DONE, amount=10),
+        [entry("K1", amount="10.00")],
+        AMOUNT,
+        "matched",
+    ),
+    "an amount that was rounded in the log": (
+        one_call(DONE, amount=9007199254740992),
+        [entry("K1", amount="9007199254740993")],
+        AMOUNT,
+        "ambiguous-number",
+    ),
+    "no amount in the call": (
+        one_call(DONE),
+        [entry("K1", amount="12")],
+        AMOUNT,
+        "arguments-differ",
+    ),
+    "a number that was rounded as the id": (
+        one_call(DONE, key=9007199254740992),
+        [entry("9007199254740992")],
+        COVERS,
+        "ambiguous-number",
+    ),
+    "a number that no double loses as the id": (
+        one_call(DONE, key=9007199254740991),
+        [entry("9007199254740991")],
+        COVERS,
+        "matched",
+    ),
+    "one order under two ids": (
+        one_call(DONE),
+        [entry("K1", order="o-1"), entry("K2", order="o-1")],
+        BUSINESS,
+        "duplicated",
+    ),
+    "two orders": (
+        one_call(DONE),
+        [entry("K1", order="o-1"), entry("K2", order="o-2")],
+        BUSINESS,
+        "matched",
+    ),
+    "orders that nobody noted": (one_call(DONE), [entry("K1"), entry("K2")], BUSINESS, "matched"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_became_of_a_call(name: str, tmp_path: Path) -> None:
+    log, entries, said, found = CASES[name]
+    result = reconciled(tmp_path, log, {"bank": entries}, said)
+    assert result.effects is not None
+    (mine,) = [e["class"] for e in result.effects if e["conversation_id"] == "c"]
+    assert mine == found
+    known = {e["class"] for e in result.effects} - {"matched"}
+    if not known:
+        assert result.verdict == "ok"
+    elif found in ("ambiguous", "ambiguous-number", "not-covered", "no-ledger"):
+        assert result.verdict != "ok"
+    else:
+        assert result.verdict == "failed"
+
+
+def test_a_call_id_needs_its_conversation(tmp_path: Path) -> None:
+    """AX's own ids are unique within a conversation at best."""
+    log = LogBuilder("G8")
+    for name in ("a", "b"):
+        log.turn(name, "hi", call("pay"), DONE)
+    told = reconciled(tmp_path, log, {"bank": [entry("call_1"), entry("call_1")]})
+    assert [found for *_, found in classes(told)] == ["ambiguous", "ambiguous"]
+    assert told.verdict == "inconclusive"
+    own = [entry("call_1", conversation_id=name) for name in ("a", "b")]
+    told = reconciled(tmp_path, log, {"bank": own})
+    assert [found for *_, found in classes(told)] == ["matched", "matched"]
+    told = reconciled(tmp_path, log, {"bank": own[:1]})
+    assert [found for *_, found in classes(told)] == ["matched", "not-executed"]
+
+
+def test_calls_that_share_an_id_are_told_apart_by_their_number_alone(tmp_path: Path) -> None:
+    log = LogBuilder("G8")
+    for _ in range(2):
+        log.turn("c", "hi", call("pay"), DONE)
+    own = [entry("call_1", conversation_id="c")] * 3
+    for number, found in ((1, "ambiguous"), (2, "matched"), (3, "ambiguous")):
+        told = reconciled(tmp_path, log, {"bank": own[:number]})
+        assert [f for *_, f in classes(told)] == [found] * 2
+
+
+def test_a_key_of_a_whole_run_is_no_operation(tmp_path: Path) -> None:
+    """DC-01: two payments under one key, of which the ledger has one."""
+    log = LogBuilder("G8")
+    log.turn("c", "hi", call("pay", {"key": "run", "amount": 1}), DONE)
+    log.turn("c", "hi", call("pay", {"key": "run", "amount": 2}), DONE)
+    told = reconciled(tmp_path, log, {"bank": [entry("run")]})
+    assert [found for *_, found in classes(told)] == ["ambiguous", "ambiguous"]
+    again = LogBuilder("G8")
+    again.interrupted("c", "hi", call("pay", {"key": "run", "amount": 1}))
+    second = call("pay", {"key": "run", "amount": 1}, "call_2")
+    again.turn("c", "hi", second, answer({"ok": True}, call_id="call_2"))
+    told = reconciled(tmp_path, again, {"bank": [entry("run")]})
+    assert sorted(found for *_, found in classes(told)) == ["matched", "result-lost"]
+
+
+def test_what_a_ledger_may_answer(tmp_path: Path) -> None:
+    """DC-02: found, not found, unavailable, two matches, and found with another amount."""
+    log = one_call(is_open=True, amount=1)
+    found = [entry("K1", amount="1")]
+    answers = {
+        "result-lost": found,
+        "duplicated": found * 2,
+        "arguments-differ": [entry("K1", amount="2")],
+    }
+    for name, entries in answers.items():
+        told = reconciled(tmp_path, log, {"bank": entries}, AMOUNT)
+        assert classes(told) == [("c", "K1", name)]
+    told = reconciled(tmp_path, log, {"bank": ELSE}, NO_COVERAGE)
+    assert ("c", "K1", "not-covered") in classes(told)
+    gone = (Ledger("gone", str(tmp_path / "gone.csv")),)
+    told = reconciled(tmp_path, log, {}, ledgers=gone)
+    assert classes(told) == [("c", "K1", "no-ledger")]
+    assert told.verdict == "inconclusive"
+    assert any("gone.csv cannot be read" in step["observed"] for step in told.steps)
+
+
+def test_the_ledger_has_what_the_log_does_not_know(tmp_path: Path) -> None:
+    """DC-03."""
+    log = one_call(DONE, key="K1")
+    log.turn("d", "hi", call("pay", {"key": "K3"}), DONE)
+    told = reconciled(tmp_path, log, {"bank": [entry(f"K{n}") for n in (1, 2, 3)]})
+    assert classes(told) == [
+        ("c", "K1", "matched"),
+        ("d", "K3", "matched"),
+        (None, "K2", "no-call-in-log"),
+    ]
+    assert told.verdict == "failed"
+    tried = [entry("K1"), entry("K3"), entry("K2", status="failed")]
+    assert reconciled(tmp_path, log, {"bank": tried}).verdict == "ok"
+
+
+def test_two_ledgers_agree_or_nobody_knows(tmp_path: Path) -> None:
+    log = one_call(DONE)
+    same, other = [entry("K1")], [entry("K1", status="failed")]
+    assert reconciled(tmp_path, log, {"bank": same, "shop": same}).verdict == "ok"
+    told = reconciled(tmp_path, log, {"bank": same, "shop": other})
+    assert classes(told) == [("c", "K1", "ambiguous")]
+
+
+def test_calls_without_consequences_need_no_ledger(tmp_path: Path) -> None:
+    log = one_call(DONE)
+    log.turn("d", "hi", call("look"), DONE)
+    tools = (PAY, Tool("look", consequential=False))
+    told = reconciled(tmp_path, log, {"bank": [entry("K1")]}, tools=tools)
+    assert told.verdict == "ok"
+    assert ("d", "call_1", "no-ledger") in classes(told)
+    assert reconciled(tmp_path, log, {"bank": [entry("K1")]}).verdict == "inconclusive"
+
+
+def test_no_ledger_and_no_call_are_never_ok(tmp_path: Path) -> None:
+    log = LogBuilder("G8")
+    log.turn("c", "hi")
+    assert reconciled(tmp_path, log, {}).verdict == "inconclusive"
+    assert reconciled(tmp_path, one_call(DONE), {}).verdict == "inconclusive"
+
+
+def test_a_ledger_that_was_not_read_whole_is_never_ok(tmp_path: Path) -> None:
+    log, path = one_call(DONE), tmp_path / "bank.csv"
+    path.write_text("operation_id,tool\nK1,pay\nK2\n")
+    told = reconciled(tmp_path, log, {}, COVERS, ledgers=(Ledger("bank", str(path)),))
+    assert told.verdict == "inconclusive"
+    assert classes(told) == [("c", "K1", "matched")]
+
+
+# --- when a call was made ------------------------------------------------------------------------
+
+
+def _three() -> LogBuilder:
+    log = LogBuilder("G8")
+    log.turn("a", "hi", call("pay", {"key": "A"}), DONE)
+    log.interrupted("b", "hi", call("pay", {"key": "B"}))
+    log.turn("c", "hi", call("pay", {"key": "C"}), DONE)
+    return log
+
+
+@pytest.mark.parametrize(
+    ("covers", "found"),
+    [
+        ((0, 5), "not-executed"),
+        ((1, 3), "not-executed"),
+        ((2, 5), "not-covered"),
+        ((0, 2), "not-covered"),
+    ],
+)
+def test_a_call_lies_between_the_effects_around_it(
+    covers: tuple[int, int], found: str, tmp_path: Path
+) -> None:
+    """Without a clock, the order of commits and the times of a ledger tell when it was made."""
+    begins, ends = (BEGIN + timedelta(hours=hours) for hours in covers)
+    said = LedgerSettings(covers_from=begins, covers_to=ends)
+    entries = [
+        entry("A", time=(BEGIN + timedelta(hours=1)).isoformat()),
+        entry("C", time=(BEGIN + timedelta(hours=3)).isoformat()),
+    ]
+    told = reconciled(tmp_path, _three(), {"bank": entries}, said)
+    assert ("b", "B", found) in classes(told)
+
+
+def test_what_a_person_knows_of_the_time_decides(tmp_path: Path) -> None:
+    said = LedgerSettings(covers_from=BEGIN, covers_to=BEGIN + timedelta(days=1))
+    log, entries = one_call(is_open=True), {"bank": ELSE}
+    inside = {"since": BEGIN + timedelta(hours=1), "until": BEGIN + timedelta(hours=2)}
+    assert ("c", "K1", "not-executed") in classes(
+        reconciled(tmp_path, log, entries, said, **inside)
+    )
+    for beyond in ({"since": BEGIN - timedelta(1)}, {"until": BEGIN + timedelta(2)}):
+        told = reconciled(tmp_path, log, entries, said, **(inside | beyond))
+        assert ("c", "K1", "not-covered") in classes(told)
+
+
+def test_a_server_log_is_a_clock(tmp_path: Path) -> None:
+    said = LedgerSettings(covers_from=BEGIN, covers_to=BEGIN + timedelta(days=1))
+    line = {
+        "time": (BEGIN + timedelta(hours=1)).isoformat().replace("+00:00", "Z"),
+        "level": "INFO",
+        "msg": "Executing request",
+        "request": 'conversation_id:"c"',
+    }
+    path = tmp_path / "server.log"
+    path.write_text(json.dumps(line) + "\n")
+    asked: dict[str, Any] = {"until": BEGIN + timedelta(hours=2)}
+    log = one_call(is_open=True)
+    told = reconciled(tmp_path, log, {"bank": ELSE}, said, **asked)
+    assert ("c", "K1", "not-covered") in classes(told)
+    told = reconciled(tmp_path, log, {"bank": ELSE}, said, server_logs=[path], **asked)
+    assert ("c", "K1", "not-executed") in classes(told)
+
+
+# --- real servers --------------------------------------------------------------------------------
+
+_RECORDED = [log for log in ax_logs.sqlite_logs() if log.sqlite.exists() and "ledger" in log.truth]
+
+
+@pytest.mark.parametrize("real", _RECORDED, ids=lambda log: log.name)
+def test_recorded_ledgers_tell_what_their_scripts_did(
+    real: ax_logs.RealLog, tmp_path: Path
+) -> None:
+    """Held against a join of its own: by conversation, id and tool."""
+    path = tmp_path / "ledger.jsonl"
+    ledger = real.truth["ledger"]
+    names = {"cid": "conversation_id", "op": "operation_id", "name": "tool", "t": "time"}
+    entries = [{ours: line[theirs] for theirs, ours in names.items()} for line in ledger]
+    path.write_text("".join(json.dumps(line) + "\n" for line in entries))
+    result = run(
+        sources=[str(real.sqlite)],
+        ledgers=[Ledger("tools", str(path))],
+        until=datetime(2026, 12, 30, tzinfo=UTC),
+        settings=Settings(
+            ledgers={"tools": replace(COVERS, covers_to=datetime(2027, 1, 1, tzinfo=UTC))}
+        ),
+    )
+    assert result.effects is not None
+    did = Counter((e["conversation_id"], e["operation_id"], e["tool"]) for e in entries)
+    tools = {e["tool"] for e in entries}
+    calls = [e for e in result.effects if e["step"] is not None]
+    for told in calls:
+        key = told["conversation_id"], told["operation_id"], told["tool"]
+        if told["tool"] not in tools:
+            assert told["class"] == "no-ledger"
+        elif not did[key]:
+            assert told["class"] == "not-executed"
+        else:
+            done = told["outcome"] == "completed"
+            assert told["class"] == ("matched" if done else "result-lost"), told
+    asked = Counter((e["conversation_id"], e["operation_id"], e["tool"]) for e in calls)
+    beyond = Counter(
+        (e["conversation_id"], e["operation_id"], e["tool"])
+        for e in result.effects
+        if e["class"] == "no-call-in-log"
+    )
+    assert beyond == did - asked
+    assert sum(result.measures[name.replace("-", "_")] for name in CLASSES) == len(result.effects)
+
+
+# --- what is always true -------------------------------------------------------------------------
+
+_TURNS = st.lists(
+    st.tuples(st.sampled_from("abc"), st.lists(st.sampled_from(["pay", "mail"]), max_size=3)),
+    min_size=1,
+    max_size=6,
+).filter(lambda turns: any(tools for _, tools in turns))
+
+
+@settings(max_examples=12)
+@given(_TURNS, st.booleans())
+def test_a_log_and_its_own_ledger_are_ok(
+    tmp_path_factory: pytest.TempPathFactory, turns: list[tuple[str, list[str]]], by_rule: bool
+) -> None:
+    log, entries = LogBuilder("G8"), []
+    for n, (conversation, tools) in enumerate(turns):
+        parts: list[Part] = []
+        for m, tool in enumerate(tools):
+            name = f"{n}-{m}"
+            parts += [call(tool, {"key": name}, name), answer({"ok": 1}, tool, name)]
+            more = {} if by_rule else {"conversation_id": conversation}
+            entries.append(entry(name, tool=tool, **more))
+        log.turn(conversation, "hi", *parts)
+    rules = (PAY, Tool("mail", "$.key")) if by_rule else ()
+    folder = tmp_path_factory.mktemp("own")
+    result = reconciled(folder, log, {"bank": entries}, tools=rules)
+    assert result.verdict == "ok"
+    assert {found for *_, found in classes(result)} == {"matched"}
+    less = reconciled(
+        folder, log, {"bank": [*entries[1:], entry("x", tool=entries[0]["tool"])]}, tools=rules
+    )
+    assert less.verdict == "failed"
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_no_text_breaks_a_comparison(arguments: str, text: str) -> None:
+    for told in (arguments, json.dumps({"a": arguments}), None):
+        assert compare(told, ["$.a"], [text]) in ("same", "differs", "rounded")
+    assert compare(json.dumps({"a": text}), ["$.a"], [text]) == "same"
+
+
+def test_a_barrier_asks_for_a_person() -> None:
+    found = {
+        retry: {name: advise(name, retry) for name in CLASSES}
+        for retry in (None, "read", "idempotent", "barrier")
+    }
+    assert {advice["matched"] for advice in found.values()} == {"nothing"}
+    assert {advice["result-lost"] for advice in found.values()} == {"never"}
+    assert {advice["duplicated"] for advice in found.values()} == {"human-decision"}
+    assert set(found["barrier"].values()) == {"nothing", "never", "human-decision"}
+    assert [found[r]["not-executed"] for r in (None, "read", "idempotent")] == [
+        "read-before-retry",
+        "retry",
+        "retry",
+    ]
+    assert found["idempotent"]["ambiguous-number"] == "human-decision"
+    assert found[None]["no-ledger"] == "read-before-retry"
+    assert advise("not-executed", "idempotent", "completed") == "human-decision"
+
+
+# --- what is asked -------------------------------------------------------------------------------
+
+Cli = Callable[..., Any]
+
+
+def test_the_verb_writes_a_result_folder(axnb: Cli, tmp_path: Path) -> None:
+    log = one_call(is_open=True).write_sqlite(tmp_path / "log.sqlite")
+    (tmp_path / "bank.csv").write_text("operation_id,tool\nK1,pay\n<script>,pay\n")
+    (tmp_path / "axnb.toml").write_text('[tools.pay]\noperation_id = "$.key"\nretry = "barrier"\n')
+    words = ["--effects", f"bank={tmp_path / 'bank.csv'}", "--settings", tmp_path / "axnb.toml"]
+    done = axnb("drill", "reconciliation", log, *words, "--out", tmp_path / "out")
+    assert done.exit_code == 1
+    assert "1 done, its result is lost" in done.stdout
+    found = Result.read(tmp_path / "out")
+    assert classes(found) == [("c", "K1", "result-lost"), (None, "<script>", "no-call-in-log")]
+    assert "<script>K" not in (tmp_path / "out" / "report.html").read_text()
+    again = axnb("drill", "reconciliation", log, *words, "--json")
+    assert json.loads(again.stdout)["effects"] == list(found.effects or ())
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["--effects", "bank"], 2, "NAME=PLACE"),
+        (["--effects", "a=x", "--effects", "a=y"], 2, "two ledgers alike"),
+        (["--since", "yesterday"], 2, "--since"),
+        (["--until", "2026-11-01T00:00:00"], 2, "--until"),
+        (["--since", "2026-11-02T00:00:00Z", "--until", "2026-11-01T00:00:00Z"], 2, "after"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_sentence(
+    words: list[str], code: int, told: str, axnb: Cli, tmp_path: Path
+) -> None:
+    log = one_call(DONE).write_sqlite(tmp_path / "log.sqlite")
+    done = axnb("drill", "reconciliation", log, *words)
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert told in done.stderr.splitlines()[-1]
+
+
+def test_a_log_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="does not exist"):
+        run(sources=[str(tmp_path / "none.sqlite")])
+    with pytest.raises(UsageError):
+        parse_moment("--since", "2026-11-01")
