@@ -2,11 +2,12 @@
 -- one call has. Makes `to_compare_arguments`, `shared_calls` and `rounded_calls`.
 
 create or replace temp table to_compare_arguments as
-select p.source, p.call_row, p.part, p.ledger, p.entry, a.arguments, l.paths, e.compared as texts
+select p.call, p.effect, a.arguments, l.paths, e.compared as texts
 from pairs p
-join ledger_entries e on e.ledger = p.ledger and e.entry = p.entry
+join ledger_entries e on e.rowid = p.effect
 join ledgers l on l.source = e.ledger and len(l.paths) > 0
-join parts a on a.source = p.source and a."row" = p.call_row and a.part = p.part
+join asked_calls c on c.rowid = p.call
+join parts a on a.source = c.source and a."row" = c.call_row and a.part = c.part
 where a.kind = 'tool_call';
 
 create or replace temp table shared_calls as
@@ -24,9 +25,10 @@ where a.kind = 'tool_call';
 
 -- Numbers that a double cannot hold were rounded before they were logged.
 create or replace temp table rounded_calls as
-select distinct c.source, c.call_row, c.part
+select distinct a.rowid as call
 from oddities o
 join tool_calls c on c.source = o.source and c.call_row = o."row"
     and c.operation_id_from not in ('call-id', 'none')
     and ends_with(replace(o.path, '"', ''), '.arguments' || substr(c.operation_id_from, 2))
+join asked_calls a on a.source = c.source and a.call_row = c.call_row and a.part = c.part
 where o.kind = 'big-number';

@@ -1,114 +1,108 @@
 -- What became of each call, and entries that no call asked for. Parameters: $since and $until, the
 -- earliest and the latest moment of any call. `differing_pairs` (registered) holds pairs whose
--- arguments are not those of the ledger, `rounded_pairs` calls whose numbers cannot tell. Makes
+-- arguments are not those of the ledger, `rounded_pairs` those whose numbers cannot tell. Makes
 -- `calls_judged` and `entries_judged`.
 
--- What each ledger has of a call.
-create or replace temp table by_ledger as
+-- One business under several operation ids.
+create or replace temp table same_business as
+select ledger, tool, business
+from ledger_entries
+where business is not null and state = 'committed' and not is_reversed and reverses is null
+group by ledger, tool, business
+having count(distinct operation_id) > 1;
+
+-- What ledgers have of a call, in counts.
+create or replace temp table counted as
 select
-    p.source, p.call_row, p.part, p.ledger,
+    p.call,
     count(*) filter (e.state = 'committed' and not e.is_reversed) as committed,
     count(*) filter (e.is_reversed) as reversed,
-    count(*) filter (e.state = 'failed') as failed,
     count(*) filter (e.state in ('pending', 'unclear')) as undecided,
     bool_or(p.is_doubtful) as is_doubtful,
-    bool_or(d.entry is not null) as differs,
     bool_or(b.ledger is not null) as is_same_business,
-    min(p.entry) as entry,
-    arg_min(p.how, p.entry) as how,
+    min(p.effect) as effect,
+    min(p.how) as how,
     min(e.happened_at) filter (e.state = 'committed') as happened_at,
+    min(e.ledger_number) <> max(e.ledger_number) as in_several
+from pairs p
+join ledger_entries e on e.rowid = p.effect
+left join same_business b on b.ledger = e.ledger and b.tool is not distinct from e.tool
+    and b.business = e.business
+group by p.call;
+
+create or replace temp macro told_of(undecided, committed, reversed) as
     case
         when undecided > 0 then 'undecided'
         when committed > 1 then 'twice'
         when committed = 1 then 'once'
         when reversed > 0 then 'reversed'
         else 'failed'
-    end as told
-from pairs p
-join ledger_entries e on e.ledger = p.ledger and e.entry = p.entry
-left join differing_pairs d on d.ledger = p.ledger and d.entry = p.entry
-    and d.source = p.source and d.call_row = p.call_row and d.part = p.part
-left join (
-    -- One business under several operation ids.
-    select ledger, tool, business
-    from ledger_entries
-    where business is not null and state = 'committed' and not is_reversed and reverses is null
-    group by ledger, tool, business
-    having count(distinct operation_id) > 1
-) b on b.ledger = e.ledger and b.tool is not distinct from e.tool and b.business = e.business
-group by p.source, p.call_row, p.part, p.ledger;
+    end;
+
+-- Several ledgers may tell of one call: each by itself, and all alike.
+create or replace temp table told_by_several as
+select call, case when count(distinct told) > 1 then 'contradiction' else min(told) end as told
+from (
+    select
+        p.call,
+        told_of(
+            count(*) filter (e.state in ('pending', 'unclear')),
+            count(*) filter (e.state = 'committed' and not e.is_reversed),
+            count(*) filter (e.is_reversed)
+        ) as told
+    from pairs p
+    join ledger_entries e on e.rowid = p.effect
+    semi join (select call from counted where in_several) s on s.call = p.call
+    group by p.call, e.ledger
+)
+group by call;
 
 create or replace temp table found as
 select
-    source, call_row, part,
-    case when count(distinct told) > 1 then 'contradiction' else min(told) end as told,
-    bool_or(is_doubtful) as is_doubtful,
-    bool_or(differs) as differs,
-    bool_or(is_same_business) as is_same_business,
-    min(ledger) as ledger,
-    arg_min(entry, ledger) as entry,
-    arg_min(how, ledger) as how,
-    min(happened_at) as happened_at
-from by_ledger
-group by source, call_row, part;
+    f.call, f.effect, f.how, f.is_doubtful, f.is_same_business, f.happened_at,
+    coalesce(s.told, told_of(f.undecided, f.committed, f.reversed)) as told
+from counted f
+left join told_by_several s on s.call = f.call;
 
--- An unmatched call was made between the effects of calls before and after it, in the order of
+-- When an unmatched call was made, the effects of calls before and after it tell, in the order of
 -- commits: an effect happened before its result was logged, and not before its call was.
-create or replace temp table moments as
-with
-known as (
-    select c.source, c.call_row, c.result_row, f.happened_at
-    from found f
-    join asked_calls c on c.source = f.source and c.call_row = f.call_row and c.part = f.part
-    where f.told = 'once' and not f.is_doubtful and f.happened_at is not null
-),
-marks as (
-    select
-        source, result_row as place, 0 as kind, happened_at as before, null::timestamp as after,
-        null::bigint as part
-    from known
-    where result_row is not null
-    union all
-    select source, call_row, 2, null, happened_at, null from known
-    union all
-    select c.source, c.call_row, 1, null, null, c.part
-    from asked_calls c
-    anti join found f on f.source = c.source and f.call_row = c.call_row and f.part = c.part
-),
-bounded as (
-    select
-        source, place as call_row, part,
-        max(before) over (
-            partition by source order by place, kind
-            rows between unbounded preceding and current row
-        ) as earliest,
-        min(after) over (
-            partition by source order by place, kind
-            rows between current row and unbounded following
-        ) as latest
-    from marks
-),
-requests as (
+create or replace temp table unmatched as
+select c.rowid as call, c.source, c.call_row, c.tool, c.conversation_id
+from asked_calls c
+anti join found f on f.call = c.rowid;
+
+-- Where in the log a ledger's span begins and ends at the latest and at the earliest: a call after the
+-- first of these rows and before the last lies within it.
+create or replace temp table spans as
+select
+    c.source, l.source as ledger,
+    min(c.result_row) filter (f.happened_at >= l.covers_from) as first_inside,
+    max(c.call_row) filter (f.happened_at <= l.covers_to - l.lag) as last_inside
+from found f
+join asked_calls c on c.rowid = f.call
+semi join (select distinct source from unmatched) u on u.source = c.source
+cross join ledgers l
+where f.told = 'once' and not f.is_doubtful and f.happened_at is not null
+    and l.covers_from is not null and l.covers_to is not null
+group by c.source, l.source;
+
+create or replace temp table covered as
+select distinct u.call
+from unmatched u
+join ledgers l on list_contains(l.tools, u.tool)
+left join spans s on s.source = u.source and s.ledger = l.source
+left join (
     -- A server's log is a clock: no call of a conversation is older than its first request there.
     select conversation_id, min("at") as first
     from server_events
     where event = 'request' and "at" is not null
     group by conversation_id
-)
-select
-    c.source, c.call_row, c.part, c.tool,
-    -- Of several lower bounds the latest counts; NULL is none.
-    greatest(b.earliest, r.first, $since::timestamp) as earliest,
-    least(b.latest, $until::timestamp) as latest
-from bounded b
-join asked_calls c on c.source = b.source and c.call_row = b.call_row and c.part = b.part
-left join requests r on r.conversation_id = c.conversation_id;
-
-create or replace temp table covered as
-select distinct m.source, m.call_row, m.part
-from moments m
-join ledgers l on list_contains(l.tools, m.tool)
-where l.covers_from <= m.earliest and l.covers_to - l.lag >= m.latest;
+) r on r.conversation_id = u.conversation_id
+where (
+        l.covers_from <= $since::timestamp or l.covers_from <= r.first
+        or s.first_inside < u.call_row
+    )
+    and (l.covers_to - l.lag >= $until::timestamp or s.last_inside > u.call_row);
 
 -- One operation id under different arguments is the id of no operation.
 create or replace temp table misused as
@@ -119,25 +113,25 @@ having count(distinct arguments) > 1;
 
 create or replace temp table calls_judged as
 select
-    c.source, c.call_row, c.part, c.conversation_id, c.call_step, c.tool, c.operation_id, c.outcome,
-    c.consequential, f.ledger, f.entry,
+    c.rowid as call, c.tool, c.consequential, f.effect,
     case
         when f.how is not null then f.how
         when c.operation_id is null then 'the log has no operation id'
-        when o.call_row is not null then 'the ledger does not tell whose id it is'
+        when o.call is not null then 'the ledger does not tell whose id it is'
         else 'nothing'
     end as how,
     case
-        when n.call_row is not null then 'ambiguous-number'
+        when n.call is not null then 'ambiguous-number'
         when f.how is null and t.tool is null then 'no-ledger'
-        when c.operation_id is null or (f.how is null and o.call_row is not null) then 'ambiguous'
-        when f.how is null then case when v.call_row is not null then 'not-executed' else 'not-covered' end
+        when c.operation_id is null or (f.how is null and o.call is not null) then 'ambiguous'
+        when f.how is null and v.call is not null then 'not-executed'
+        when f.how is null then 'not-covered'
         when f.is_doubtful or s.operation_id is not null then 'ambiguous'
         when f.told in ('contradiction', 'undecided') then 'ambiguous'
         when f.told = 'twice' or (f.told = 'once' and f.is_same_business) then 'duplicated'
         when f.told = 'reversed' then 'reversed'
         when f.told = 'once' and (c.is_cancelled or c.outcome = 'declined') then 'cancelled-committed'
-        when f.told = 'once' and f.differs then 'arguments-differ'
+        when f.told = 'once' and d.call is not null then 'arguments-differ'
         when f.told = 'once' and c.outcome = 'completed' then 'matched'
         when f.told = 'once' then 'result-lost'
         when c.outcome in ('failed', 'declined') then 'matched'
@@ -145,30 +139,37 @@ select
         else 'not-executed'
     end as class
 from asked_calls c
-left join found f on f.source = c.source and f.call_row = c.call_row and f.part = c.part
+left join found f on f.call = c.rowid
 left join (select distinct unnest(tools) as tool from ledgers) t on t.tool = c.tool
-left join open_calls o on o.source = c.source and o.call_row = c.call_row and o.part = c.part
-left join covered v on v.source = c.source and v.call_row = c.call_row and v.part = c.part
+left join open_calls o on o.call = c.rowid
+left join covered v on v.call = c.rowid
 left join misused s on s.source = c.source and s.tool = c.tool and s.operation_id = c.operation_id
+left join (select distinct call from differing_pairs) d on d.call = c.rowid
 left join (
-    select source, call_row, part from rounded_calls
+    select call from rounded_calls
     union
-    select source, call_row, part from rounded_pairs
-) n on n.source = c.source and n.call_row = c.call_row and n.part = c.part;
+    select call from rounded_pairs
+) n on n.call = c.rowid;
 
 -- Entries that belong to no call. One whose id may be that of any call is none of them, and neither is
 -- one that takes back what a call did, or tells that nothing happened.
 create or replace temp table entries_judged as
-select e.ledger, e.entry, e.tool, e.operation_id, e.conversation_id, e.state
-from ledger_entries e
-anti join pairs p on p.ledger = e.ledger and p.entry = e.entry
+with
+alone as (
+    select e.rowid as effect, e.ledger, e.tool, e.operation_id, e.conversation_id, e.reverses
+    from ledger_entries e
+    anti join pairs p on p.effect = e.rowid
+    where e.state <> 'failed'
+)
+select e.effect, e.tool
+from alone e
 anti join (
-    select distinct conversation_id, tool, operation_id from asked_calls where is_local
+    select distinct conversation_id, tool, operation_id from local_calls
 ) c on c.operation_id = e.operation_id and (e.tool is null or e.tool = c.tool)
     and (e.conversation_id is null or e.conversation_id = c.conversation_id)
 anti join (
-    select distinct e.ledger, e.operation_id
-    from ledger_entries e
-    join pairs p on p.ledger = e.ledger and p.entry = e.entry
-) back on back.ledger = e.ledger and back.operation_id = e.reverses
-where e.state <> 'failed';
+    select b.effect
+    from alone b
+    join ledger_entries e on e.ledger = b.ledger and e.operation_id = b.reverses
+    semi join pairs p on p.effect = e.rowid
+) back on back.effect = e.effect;

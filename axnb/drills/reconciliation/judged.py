@@ -14,7 +14,7 @@ from axnb.drills.reconciliation.matching import CLASSES
 from axnb.settings import Tool
 
 #: Calls and entries that a result lists at most; all are counted.
-MOST = 50_000
+MOST = 10_000
 
 
 @dataclass(frozen=True)

@@ -32,15 +32,10 @@ CLASSES = (
     "matched",
 )
 
-_PAIR = [
-    ("source", pa.string()),
-    ("call_row", pa.int64()),
-    ("part", pa.int64()),
-    ("ledger", pa.string()),
-    ("entry", pa.int64()),
-]
-_DIFFERING = pa.schema(_PAIR)
-_ROUNDED = pa.schema(_PAIR[:3])
+#: What both sides tell of one operation.
+Compared = Literal["same", "differs", "rounded"]
+
+_PAIRS = pa.schema([("call", pa.int64()), ("effect", pa.int64())])
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?")
 
@@ -56,17 +51,18 @@ def match(session: duckdb.DuckDBPyConnection, since: datetime, until: datetime) 
     """
     _run(session, "pairs")
     _run(session, "arguments")
-    differing, rounded = [], []
-    for place, verdict in _compared(session):
-        if verdict == "differs":
-            differing.append(place)
-        elif verdict == "rounded":
-            rounded.append({name: place[name] for name in _ROUNDED.names})
-    session.register("differing_pairs", pa.Table.from_pylist(differing, schema=_DIFFERING))
-    session.register("rounded_pairs", pa.Table.from_pylist(rounded, schema=_ROUNDED))
+    found: dict[Compared, list[dict[str, int]]] = {"same": [], "differs": [], "rounded": []}
+    for pair, verdict in _compared(session):
+        found[verdict].append(pair)
+    session.register("differing_pairs", _table(found["differs"]))
+    session.register("rounded_pairs", _table(found["rounded"]))
     _run(session, "classes", {"since": since, "until": until})
     session.unregister("differing_pairs")
     session.unregister("rounded_pairs")
+
+
+def _table(pairs: list[dict[str, int]]) -> pa.Table:
+    return pa.Table.from_pylist(pairs, schema=_PAIRS)
 
 
 def _run(
@@ -77,18 +73,12 @@ def _run(
 
 # --- arguments -----------------------------------------------------------------------------------
 
-Compared = Literal["same", "differs", "rounded"]
 
-
-def _compared(session: duckdb.DuckDBPyConnection) -> Iterator[tuple[dict[str, Any], Compared]]:
+def _compared(session: duckdb.DuckDBPyConnection) -> Iterator[tuple[dict[str, int], Compared]]:
     """Pairs that may be one operation, and whether both sides tell the same of it."""
-    names = (*(name for name, _ in _PAIR), "arguments", "paths", "texts")
-    columns = ", ".join(names)
-    found = session.execute(f"select {columns} from to_compare_arguments")
-    for row in found.fetchall():
-        told = dict(zip(names, row, strict=True))
-        arguments, paths, texts = (told.pop(name) for name in names[-3:])
-        yield told, compare(arguments, paths, texts)
+    rows = run_sql(session, "drills", "reconciliation/to_compare.sql")
+    for call, effect, arguments, paths, texts in rows:
+        yield {"call": call, "effect": effect}, compare(arguments, paths, texts)
 
 
 def compare(arguments: str | None, paths: Sequence[str], texts: Sequence[str | None]) -> Compared:

@@ -1,4 +1,5 @@
--- Which call may be which effect. Nothing is judged here. Temp tables, by the names below.
+-- Which call may be which effect. Nothing is judged here. Temp tables, by the names below; `call` and
+-- `effect` are the rowids of the first two.
 
 -- Calls, with how far their operation id reaches: one that a rule took from the arguments is the
 -- same everywhere, a call id only within its conversation, and there at best.
@@ -8,20 +9,21 @@ select
     c.operation_id,
     c.operation_id_from = 'call-id' as is_local,
     c.outcome, c.consequential,
-    coalesce(t.ended = 'STATE_CANCELED', false) as is_cancelled
+    t.turn is not null as is_cancelled
 from tool_calls c
 left join turns t on t.source = c.source and t.conversation_id = c.conversation_id
-    and t.turn = c.turn;
+    and t.turn = c.turn and t.ended = 'STATE_CANCELED';
 
 -- Entries of ledgers, and whether they were taken back.
 create or replace temp table ledger_entries as
 select
-    e.source as ledger, e."row" as entry, e.tool, e.operation_id, e.conversation_id,
-    e.state, e.happened_at, e.reverses, e.business, e.compared, e.digest,
-    e.state = 'reversed' or (e.state = 'committed' and coalesce(r.is_reversed, false)) as is_reversed
+    e.source as ledger, l.rowid as ledger_number, e."row" as entry, e.tool, e.operation_id, e.conversation_id,
+    e.state, e.happened_at, e.reverses, e.business, e.compared,
+    e.state = 'reversed' or (e.state = 'committed' and r.reverses is not null) as is_reversed
 from effects e
+join ledgers l on l.source = e.source
 left join (
-    select distinct source, reverses, true as is_reversed
+    select distinct source, reverses
     from effects where reverses is not null and state in ('committed', 'reversed')
 ) r on r.source = e.source and r.reverses = e.operation_id;
 
@@ -29,7 +31,7 @@ left join (
 -- that may be something else too.
 create or replace temp table pairs as
 select
-    c.source, c.call_row, c.part, e.ledger, e.entry,
+    c.rowid as call, e.rowid as effect,
     case
         when e.tool is null then 'operation id, of no tool'
         when e.conversation_id is null or e.conversation_id = c.conversation_id then 'operation id'
@@ -43,7 +45,7 @@ where not c.is_local;
 -- Calls of a conversation that share one id: what stands in the ledger as often is theirs in order.
 create or replace temp table local_calls as
 select
-    source, call_row, part, conversation_id, tool, operation_id,
+    rowid as call, conversation_id, tool, operation_id,
     count(*) over same as calls,
     row_number() over (same order by call_row, part) as place
 from asked_calls
@@ -52,16 +54,16 @@ window same as (partition by source, conversation_id, tool, operation_id);
 
 create or replace temp table local_entries as
 select
-    ledger, entry, conversation_id, tool, operation_id,
+    e.rowid as effect, e.conversation_id, e.tool, e.operation_id,
     count(*) over same as entries,
-    row_number() over (same order by happened_at nulls last, entry) as place
-from ledger_entries
-where conversation_id is not null and operation_id is not null
-window same as (partition by ledger, conversation_id, tool, operation_id);
+    row_number() over (same order by e.happened_at nulls last, e.entry) as place
+from ledger_entries e
+semi join local_calls c on c.operation_id = e.operation_id and c.conversation_id = e.conversation_id
+window same as (partition by e.ledger, e.conversation_id, e.tool, e.operation_id);
 
 insert into pairs
 select
-    c.source, c.call_row, c.part, e.ledger, e.entry,
+    c.call, e.effect,
     case
         when e.tool is null then 'call id in its conversation, of no tool'
         when c.calls = 1 then 'call id in its conversation'
@@ -77,14 +79,13 @@ join local_entries e on e.operation_id = c.operation_id
 -- Calls whose id stands in a ledger where nothing tells whose it is: without a conversation, or less
 -- often than calls share it.
 create or replace temp table open_calls as
-select c.source, c.call_row, c.part
-from asked_calls c
+select c.call
+from local_calls c
 semi join (
     select distinct tool, operation_id from ledger_entries where conversation_id is null
 ) e on e.operation_id = c.operation_id and (e.tool is null or e.tool = c.tool)
-where c.is_local
 union
-select c.source, c.call_row, c.part
+select c.call
 from local_calls c
 semi join local_entries e on e.operation_id = c.operation_id
     and e.conversation_id = c.conversation_id and (e.tool is null or e.tool = c.tool)
