@@ -83,6 +83,7 @@ PAGES = {
     "resume": "docs/resume-drill.md",
     "restore": "docs/restore-drill.md",
     "migration": "docs/migration.md",
+    "reconciliation": "docs/reconciliation.md",
 }
 
 

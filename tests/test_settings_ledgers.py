@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -10,7 +11,7 @@ import pytest
 
 from axnb.errors import UsageError
 from axnb.settings import Settings
-from axnb.settings_ledgers import LedgerSettings
+from axnb.settings_ledgers import STATES, LedgerSettings
 
 WHOLE = """
 [effects.payments]
@@ -61,6 +62,14 @@ def test_all_of_it(tmp_path: Path) -> None:
             arguments={"cents": "$.amount[0]"},
         )
     }
+
+
+def test_what_the_page_tells_can_be_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "reconciliation.md").read_text(encoding="utf-8")
+    (told,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert _read(tmp_path, told)["bank"].columns["reverses"] == "refund_of"
+    words = {word for words in STATES.values() for word in words}
+    assert all(f"`{word}`" in page for word in words)
 
 
 def test_a_status_means_what_the_operator_says_or_what_leaves_no_doubt() -> None:

@@ -32,8 +32,8 @@ _RUNS = 3
 _MOST_SECONDS, _MOST_BYTES, _LEAST_TIMES = 6.0, 1.5e9, 5.0
 _SPAN = datetime(2026, 5, 20), datetime(2026, 12, 31)
 
-#: One call in a hundred has no result; of effects one in a hundred is nobody's, and one stands under
-#: the id of another.
+#: One call in a hundred has no result; of effects one in a hundred is nobody's, and one stands
+#: under the id of another.
 _CALLS = """
 insert into tool_calls
 select

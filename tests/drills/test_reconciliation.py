@@ -211,6 +211,16 @@ CASES: dict[str, tuple[LogBuilder, list[Entry], LedgerSettings, str]] = {
         BUSINESS,
         "duplicated",
     ),
+    "one order under two ids, and one of them taken back": (
+        one_call(DONE),
+        [
+            entry("K1", order="o-1"),
+            entry("K2", order="o-1"),
+            entry("R2", reverses="K2", order="o-1"),
+        ],
+        BUSINESS,
+        "matched",
+    ),
     "two orders": (
         one_call(DONE),
         [entry("K1", order="o-1"), entry("K2", order="o-2")],
@@ -275,6 +285,30 @@ def test_a_key_of_a_whole_run_is_no_operation(tmp_path: Path) -> None:
     again.turn("c", "hi", second, answer({"ok": True}, call_id="call_2"))
     told = reconciled(tmp_path, again, {"bank": [entry("run")]})
     assert sorted(found for *_, found in classes(told)) == ["matched", "result-lost"]
+
+
+def test_a_conversation_tells_one_key_apart(tmp_path: Path) -> None:
+    log = LogBuilder("G8")
+    for name, amount in (("a", 1), ("b", 2)):
+        log.turn(name, "hi", call("pay", {"key": "K", "amount": amount}), DONE)
+    own = [entry("K", conversation_id=name) for name in ("a", "b")]
+    told = reconciled(tmp_path, log, {"bank": own})
+    assert [found for *_, found in classes(told)] == ["matched", "matched"]
+    told = reconciled(tmp_path, log, {"bank": own[:1]})
+    assert [found for *_, found in classes(told)] == ["matched", "not-executed"]
+    told = reconciled(tmp_path, log, {"bank": [entry("K")] * 2})
+    assert [found for *_, found in classes(told)] == ["ambiguous", "ambiguous"]
+    told = reconciled(tmp_path, log, {"bank": [*own, entry("K", conversation_id="c")]})
+    assert [found for *_, found in classes(told)] == ["ambiguous", "ambiguous"]
+
+
+def test_many_entries_under_one_key_take_no_room(tmp_path: Path) -> None:
+    log = LogBuilder("G8")
+    for n in range(300):
+        log.turn(f"c{n}", "hi", call("pay", {"key": "K"}), DONE)
+    told = reconciled(tmp_path, log, {"bank": [entry("K")] * 3_000})
+    assert {found for *_, found in classes(told)} == {"duplicated"}
+    assert told.measures["duplicated"] == 300
 
 
 def test_what_a_ledger_may_answer(tmp_path: Path) -> None:
@@ -454,6 +488,25 @@ def test_recorded_ledgers_tell_what_their_scripts_did(
     )
     assert beyond == did - asked
     assert sum(result.measures[name.replace("-", "_")] for name in CLASSES) == len(result.effects)
+
+
+def test_the_sample_ledger_tells_what_the_readme_says() -> None:
+    sample = Path(__file__).parents[2] / "sample_data"
+    result = run(
+        sources=[str(sample / "log.sqlite")],
+        ledgers=[Ledger("tools", str(sample / "ledger.jsonl"))],
+        settings=Settings.read(sample / "axnb.toml"),
+    )
+    numbers = {name: number for name, number in result.measures.items() if number}
+    assert numbers == {
+        "calls": 58,
+        "matched": 4,
+        "no_ledger": 48,
+        "not_covered": 1,
+        "not_executed": 2,
+        "result_lost": 3,
+        "no_call_in_log": 1,
+    }
 
 
 # --- what is always true -------------------------------------------------------------------------

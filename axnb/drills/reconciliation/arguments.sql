@@ -11,7 +11,7 @@ join parts a on a.source = c.source and a."row" = c.call_row and a.part = c.part
 where a.kind = 'tool_call';
 
 create or replace temp table shared_calls as
-select c.source, c.tool, c.operation_id, a.arguments
+select c.source, c.conversation_id, c.tool, c.operation_id, a.arguments
 from asked_calls c
 semi join (
     select source, tool, operation_id

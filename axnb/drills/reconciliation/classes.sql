@@ -3,32 +3,21 @@
 -- arguments are not those of the ledger, `rounded_pairs` those whose numbers cannot tell. Makes
 -- `calls_judged` and `entries_judged`.
 
--- One business under several operation ids.
-create or replace temp table same_business as
-select ledger, tool, business
-from ledger_entries
-where business is not null and state = 'committed' and not is_reversed and reverses is null
-group by ledger, tool, business
-having count(distinct operation_id) > 1;
-
 -- What ledgers have of a call, in counts.
 create or replace temp table counted as
 select
-    p.call,
-    count(*) filter (e.state = 'committed' and not e.is_reversed) as committed,
-    count(*) filter (e.is_reversed) as reversed,
-    count(*) filter (e.state in ('pending', 'unclear')) as undecided,
-    bool_or(p.is_doubtful) as is_doubtful,
-    bool_or(b.ledger is not null) as is_same_business,
-    min(p.effect) as effect,
-    min(p.how) as how,
-    min(e.happened_at) filter (e.state = 'committed') as happened_at,
-    min(e.ledger_number) <> max(e.ledger_number) as in_several
-from pairs p
-join ledger_entries e on e.rowid = p.effect
-left join same_business b on b.ledger = e.ledger and b.tool is not distinct from e.tool
-    and b.business = e.business
-group by p.call;
+    call,
+    count(*) filter (mark = 1) as committed,
+    count(*) filter (mark = 2) as reversed,
+    count(*) filter (mark = 4) as undecided,
+    bool_or(is_doubtful) as is_doubtful,
+    bool_or(is_same_business) as is_same_business,
+    min(effect) as effect,
+    min(how) as how,
+    min(happened_at) filter (mark = 1) as happened_at,
+    min(ledger_number) <> max(ledger_number) as in_several
+from pairs
+group by call;
 
 create or replace temp macro told_of(undecided, committed, reversed) as
     case
@@ -46,14 +35,13 @@ from (
     select
         p.call,
         told_of(
-            count(*) filter (e.state in ('pending', 'unclear')),
-            count(*) filter (e.state = 'committed' and not e.is_reversed),
-            count(*) filter (e.is_reversed)
+            count(*) filter (p.mark = 4),
+            count(*) filter (p.mark = 1),
+            count(*) filter (p.mark = 2)
         ) as told
     from pairs p
-    join ledger_entries e on e.rowid = p.effect
     semi join (select call from counted where in_several) s on s.call = p.call
-    group by p.call, e.ledger
+    group by p.call, p.ledger_number
 )
 group by call;
 
@@ -104,11 +92,12 @@ where (
     )
     and (l.covers_to - l.lag >= $until::timestamp or s.last_inside > u.call_row);
 
--- One operation id under different arguments is the id of no operation.
+-- One operation id under different arguments is the id of no operation: everywhere, or, without a
+-- NULL, in one conversation.
 create or replace temp table misused as
-select source, tool, operation_id
+select source, tool, operation_id, conversation_id
 from shared_calls
-group by source, tool, operation_id
+group by grouping sets ((source, tool, operation_id), (source, tool, operation_id, conversation_id))
 having count(distinct arguments) > 1;
 
 create or replace temp table calls_judged as
@@ -126,7 +115,7 @@ select
         when c.operation_id is null or (f.how is null and o.call is not null) then 'ambiguous'
         when f.how is null and v.call is not null then 'not-executed'
         when f.how is null then 'not-covered'
-        when f.is_doubtful or s.operation_id is not null then 'ambiguous'
+        when f.is_doubtful or m.operation_id is not null then 'ambiguous'
         when f.told in ('contradiction', 'undecided') then 'ambiguous'
         when f.told = 'twice' or (f.told = 'once' and f.is_same_business) then 'duplicated'
         when f.told = 'reversed' then 'reversed'
@@ -143,7 +132,9 @@ left join found f on f.call = c.rowid
 left join (select distinct unnest(tools) as tool from ledgers) t on t.tool = c.tool
 left join open_calls o on o.call = c.rowid
 left join covered v on v.call = c.rowid
-left join misused s on s.source = c.source and s.tool = c.tool and s.operation_id = c.operation_id
+left join misused m on m.source = c.source and m.tool = c.tool and m.operation_id = c.operation_id
+    and m.conversation_id is not distinct from
+        case when f.how = 'operation id and conversation' then c.conversation_id end
 left join (select distinct call from differing_pairs) d on d.call = c.rowid
 left join (
     select call from rounded_calls
@@ -159,14 +150,14 @@ alone as (
     select e.rowid as effect, e.ledger, e.tool, e.operation_id, e.conversation_id, e.reverses
     from ledger_entries e
     anti join pairs p on p.effect = e.rowid
-    where e.state <> 'failed'
+    where e.mark <> 3
 )
 select e.effect, e.tool
 from alone e
-anti join (
-    select distinct conversation_id, tool, operation_id from local_calls
-) c on c.operation_id = e.operation_id and (e.tool is null or e.tool = c.tool)
+anti join local_calls c on c.operation_id = e.operation_id and (e.tool is null or e.tool = c.tool)
     and (e.conversation_id is null or e.conversation_id = c.conversation_id)
+anti join asked_calls g on g.operation_id = e.operation_id and not g.is_local
+    and (e.tool is null or e.tool = g.tool)
 anti join (
     select b.effect
     from alone b

@@ -14,32 +14,71 @@ from tool_calls c
 left join turns t on t.source = c.source and t.conversation_id = c.conversation_id
     and t.turn = c.turn and t.ended = 'STATE_CANCELED';
 
--- Entries of ledgers, and whether they were taken back.
+-- One business under several operation ids.
+create or replace temp table same_business as
+select e.source, e.tool, e.business
+from effects e
+anti join effects r on r.source = e.source and r.reverses = e.operation_id
+    and r.state in ('committed', 'reversed')
+where e.business is not null and e.state = 'committed' and e.reverses is null
+group by e.source, e.tool, e.business
+having count(distinct e.operation_id) > 1;
+
+-- Entries of ledgers, by what counts of them: `mark` is committed, reversed, failed or undecided.
 create or replace temp table ledger_entries as
 select
-    e.source as ledger, l.rowid as ledger_number, e."row" as entry, e.tool, e.operation_id, e.conversation_id,
-    e.state, e.happened_at, e.reverses, e.business, e.compared,
-    e.state = 'reversed' or (e.state = 'committed' and r.reverses is not null) as is_reversed
+    e.source as ledger, l.rowid as ledger_number, e."row" as entry, e.tool, e.operation_id,
+    e.conversation_id, e.happened_at, e.reverses, e.compared,
+    case
+        when e.state = 'reversed' or (e.state = 'committed' and r.reverses is not null) then 2
+        when e.state = 'committed' then 1
+        when e.state = 'failed' then 3
+        else 4
+    end::tinyint as mark,
+    b.source is not null as is_same_business
 from effects e
 join ledgers l on l.source = e.source
 left join (
     select distinct source, reverses
     from effects where reverses is not null and state in ('committed', 'reversed')
-) r on r.source = e.source and r.reverses = e.operation_id;
+) r on r.source = e.source and r.reverses = e.operation_id
+left join same_business b on b.source = e.source and b.tool is not distinct from e.tool
+    and b.business = e.business;
 
 -- A call and an entry that name the same operation; `how` is what they have in common, and whether
--- that may be something else too.
+-- that may be something else too. Where both tell the conversation, it decides.
 create or replace temp table pairs as
 select
     c.rowid as call, e.rowid as effect,
+    case when e.tool is null then 'operation id and conversation, of no tool'
+        else 'operation id and conversation' end as how,
+    e.tool is null as is_doubtful,
+    e.mark, e.is_same_business, e.happened_at, e.ledger_number
+from asked_calls c
+join ledger_entries e on e.operation_id = c.operation_id and e.conversation_id = c.conversation_id
+    and (e.tool is null or e.tool = c.tool)
+where not c.is_local;
+
+-- All other entries: of many under one id the first few tell enough.
+create or replace temp table elsewhere as
+select e.*, e.rowid as effect
+from ledger_entries e
+anti join pairs p on p.effect = e.rowid
+where e.operation_id is not null
+qualify row_number() over (partition by e.ledger, e.tool, e.operation_id order by e.rowid) <= 3;
+
+insert into pairs
+select
+    c.rowid, e.effect,
     case
         when e.tool is null then 'operation id, of no tool'
-        when e.conversation_id is null or e.conversation_id = c.conversation_id then 'operation id'
+        when e.conversation_id is null then 'operation id'
         else 'operation id, in another conversation'
     end as how,
-    how <> 'operation id' as is_doubtful
+    how <> 'operation id' as is_doubtful,
+    e.mark, e.is_same_business, e.happened_at, e.ledger_number
 from asked_calls c
-join ledger_entries e on e.operation_id = c.operation_id and (e.tool is null or e.tool = c.tool)
+join elsewhere e on e.operation_id = c.operation_id and (e.tool is null or e.tool = c.tool)
 where not c.is_local;
 
 -- Calls of a conversation that share one id: what stands in the ledger as often is theirs in order.
@@ -54,7 +93,7 @@ window same as (partition by source, conversation_id, tool, operation_id);
 
 create or replace temp table local_entries as
 select
-    e.rowid as effect, e.conversation_id, e.tool, e.operation_id,
+    e.*, e.rowid as effect,
     count(*) over same as entries,
     row_number() over (same order by e.happened_at nulls last, e.entry) as place
 from ledger_entries e
@@ -70,7 +109,8 @@ select
         when c.calls = e.entries then 'call id in its conversation, in order'
         else 'call id that several calls share'
     end as how,
-    e.tool is null or (c.calls > 1 and c.calls <> e.entries) as is_doubtful
+    e.tool is null or (c.calls > 1 and c.calls <> e.entries) as is_doubtful,
+    e.mark, e.is_same_business, e.happened_at, e.ledger_number
 from local_calls c
 join local_entries e on e.operation_id = c.operation_id
     and e.conversation_id = c.conversation_id and (e.tool is null or e.tool = c.tool)
