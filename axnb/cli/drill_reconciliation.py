@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from axnb.cli.group import say
 from axnb.cli.options import case_option, settings_option
 from axnb.cli.rehearsing import json_option, out_option, rehearse
 from axnb.settings import Settings
+
+if TYPE_CHECKING:
+    from axnb.result import Result
 
 
 @click.command()
@@ -31,6 +35,12 @@ from axnb.settings import Settings
 @click.option("--since", metavar="TIME", help="No call of the logs is older.")
 @click.option("--until", metavar="TIME", help="No call of the logs is younger.")
 @click.option("--live", is_flag=True, help="SOURCE is a SQLite database that is in use.")
+@click.option(
+    "--work-list",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write what is to be done as CSV, an operation a line.",
+)
 @case_option
 @settings_option
 @out_option
@@ -42,6 +52,7 @@ def reconciliation(
     since: str | None,
     until: str | None,
     live: bool,
+    work_list: Path | None,
     case_path: Path | None,
     settings: Path | None,
     out: Path | None,
@@ -55,7 +66,9 @@ def reconciliation(
     """
     from axnb.drills.reconciliation import ReconciliationOptions, run
     from axnb.drills.reconciliation.options import parse_moment
+    from axnb.drills.reconciliation.worklist import as_csv
     from axnb.evidence.ledgers.load import Ledger
+    from axnb.result import write_file
 
     options = ReconciliationOptions(
         sources=sources,
@@ -68,8 +81,15 @@ def reconciliation(
         settings=Settings.read(settings),
         settings_name=settings.name if settings else "",
     )
+
+    def reconcile() -> Result:
+        result = run(options, progress=lambda told: say(f"axnb: {told} …"))
+        if work_list is not None:
+            write_file(work_list, as_csv(result.effects or ()))
+        return result
+
     return rehearse(
-        lambda: run(options, progress=lambda told: say(f"axnb: {told} …")),
+        reconcile,
         out,
         keep=None,
         as_json=as_json,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -587,6 +588,43 @@ def test_the_verb_writes_a_result_folder(axnb: Cli, tmp_path: Path) -> None:
     assert "<script>K" not in (tmp_path / "out" / "report.html").read_text()
     again = axnb("drill", "reconciliation", log, *words, "--json")
     assert json.loads(again.stdout)["effects"] == list(found.effects or ())
+
+
+def test_a_work_list_is_for_a_spreadsheet_and_runs_nothing(axnb: Cli, tmp_path: Path) -> None:
+    log = one_call(is_open=True, key='=cmd|"/c calc"!A1').write_sqlite(tmp_path / "log.sqlite")
+    (tmp_path / "bank.csv").write_text("operation_id,tool\n\x1b[31mred,pay\n@x,pay\n")
+    (tmp_path / "axnb.toml").write_text('[tools.pay]\noperation_id = "$.key"\n')
+    words = ["--effects", f"bank={tmp_path / 'bank.csv'}", "--settings", tmp_path / "axnb.toml"]
+    done = axnb("drill", "reconciliation", log, *words, "--work-list", tmp_path / "todo.csv")
+    assert done.exit_code == 1
+    text = (tmp_path / "todo.csv").read_text(encoding="utf-8")
+    assert "\x1b" not in text
+    rows = list(csv.DictReader(text.splitlines()))
+    assert [row["class"] for row in rows] == ["no-call-in-log", "no-call-in-log", "not-covered"]
+    assert [row["operation_id"][:2] for row in rows][1:] == ["'@", "'="]
+
+
+def test_a_plan_tells_each_operation(tmp_path: Path) -> None:
+    log = one_call(is_open=True)
+    log.turn("d", "hi", call("pay", {"key": "K2"}), DONE)
+    plan = reconciled(tmp_path, log, {"bank": [entry("K1"), entry("K2")]}).plan
+    assert "# 1. pay K1: result lost" in plan
+    assert "c, step 2; bank entry 1" in plan
+    assert "Never make it again." in plan
+    assert "K2" not in plan
+    assert all(line.startswith("#") for line in plan.splitlines())
+    well = one_call(DONE)
+    assert reconciled(tmp_path, well, {"bank": [entry("K1")]}).plan == ""
+
+
+def test_many_tools_have_one_check_more(tmp_path: Path) -> None:
+    log = LogBuilder("G8")
+    for n in range(120):
+        log.turn("c", "hi", call(f"t{n:03}", {}, f"id-{n}"), answer({}, f"t{n:03}", f"id-{n}"))
+    result = reconciled(tmp_path, log, {})
+    assert [step["check"] for step in result.steps][-2:] == ["other-tools", "read-whole"]
+    assert result.steps[-2]["observed"] == "20 tools"
+    assert result.measures["no_ledger"] == 120
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from typing import Any
 from axnb.drills.reconciliation.judged import MOST, Judged
 from axnb.drills.reconciliation.matching import CLASSES
 from axnb.drills.reconciliation.options import ReconciliationOptions
+from axnb.drills.reconciliation.worklist import as_plan
 from axnb.drills.steps import Check, Evidence, overall, rank
 from axnb.recorded import as_evidence
 from axnb.result import Result, Verdict
@@ -26,6 +27,8 @@ _SCHEMA = "axnb.reconciliation-drill/1"
 #: Entries of evidence that one check shows.
 _MOST_EVIDENCE = 20
 _MOST_WHY = 8
+#: Tools that have a check of their own; a hostile log could name a new one in every row.
+_MOST_TOOLS = 100
 
 #: What each class says, in words.
 WORDS: Mapping[str, str] = {
@@ -75,6 +78,7 @@ def reconciliation_result(
     checks = [*_of_tools(done), *_of_sources(done)]
     verdict = overall([check.verdict for _, _, check in checks])
     locators = [str(source["locator"]) for source in done.sources]
+    effects = tuple(one.as_dict() for one in done.judged)
     return Result(
         drill="reconciliation",
         verdict=verdict,
@@ -85,7 +89,8 @@ def reconciliation_result(
         measures=_measures(done),
         unresolved=_unresolved(done),
         steps=tuple({"point": point, "check": name, **c.as_dict()} for point, name, c in checks),
-        effects=tuple(one.as_dict() for one in done.judged),
+        effects=effects,
+        plan=as_plan(effects, sum(n for name, n in _totals(done).items() if name != "matched")),
         scope=tuple(_scope(options, done)),
         answer={
             "schema": _SCHEMA,
@@ -121,7 +126,7 @@ def _of_tools(done: Reconciled) -> Iterator[tuple[str, str, Check]]:
         if one.found != "matched" and len(shown) < _MOST_EVIDENCE:
             shown.append(_evidence(one))
     by_verdict = sorted(done.counts, key=lambda tool: (rank(_verdict(done.counts[tool])), tool))
-    for tool in by_verdict:
+    for tool in by_verdict[:_MOST_TOOLS]:
         of = done.counts[tool]
         told = [f"{number:,} {WORDS[name]}" for name, (number, _) in of.items()]
         evidence = worst.get(tool, [])
@@ -135,6 +140,10 @@ def _of_tools(done: Reconciled) -> Iterator[tuple[str, str, Check]]:
             evidence=tuple(evidence),
         )
         yield "calls", tool or "(no tool)", check
+    if rest := by_verdict[_MOST_TOOLS:]:
+        # The worst were told: what is left is no worse than the last of them.
+        verdict = _verdict(done.counts[rest[0]])
+        yield "calls", "other-tools", Check("the same", count(len(rest), "tool"), verdict)
     if not done.counts:
         nothing = "the log holds no call, and no ledger an effect"
         yield "calls", "there-are-some", Check("there are some", nothing, "inconclusive")
@@ -190,11 +199,16 @@ def _source(source: Mapping[str, Any]) -> dict[str, Any]:
     return {name: source[name] for name in names} | {"custody": told}
 
 
-def _measures(done: Reconciled) -> dict[str, Any]:
+def _totals(done: Reconciled) -> dict[str, int]:
     totals = dict.fromkeys(CLASSES, 0)
     for of in done.counts.values():
         for name, (number, _) in of.items():
             totals[name] += number
+    return totals
+
+
+def _measures(done: Reconciled) -> dict[str, Any]:
+    totals = _totals(done)
     calls = sum(number for name, number in totals.items() if name != "no-call-in-log")
     return {"calls": calls} | {name.replace("-", "_"): totals[name] for name in CLASSES}
 
