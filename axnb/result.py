@@ -110,7 +110,7 @@ class Result:
     unresolved: Mapping[str, Any] = field(default_factory=dict)
     steps: tuple[Mapping[str, Any], ...] = ()
     #: Calls and effects with what became of them; of a drill that holds logs against ledgers.
-    effects: tuple[Mapping[str, Any], ...] | None = None
+    effects: tuple[Mapping[str, Any], ...] = ()
     findings: tuple[Mapping[str, Any], ...] = ()
     #: Every check that ran, with its version, and the query of those that found something.
     checks: tuple[Mapping[str, Any], ...] = ()
@@ -139,7 +139,7 @@ class Result:
             "actions": [dict(action) for action in self.actions],
             "unresolved": dict(self.unresolved),
             "steps": [dict(step) for step in self.steps],
-            **({} if self.effects is None else {"effects": [dict(e) for e in self.effects]}),
+            "effects": [dict(effect) for effect in self.effects],
             "findings": [dict(finding) for finding in self.findings],
             "checks": [dict(check) for check in self.checks],
             "lanes": [dict(lane) for lane in self.lanes],

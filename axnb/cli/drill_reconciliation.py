@@ -85,7 +85,7 @@ def reconciliation(
     def reconcile() -> Result:
         result = run(options, progress=lambda told: say(f"axnb: {told} …"))
         if work_list is not None:
-            write_file(work_list, as_csv(result.effects or ()))
+            write_file(work_list, as_csv(result.effects))
         return result
 
     return rehearse(

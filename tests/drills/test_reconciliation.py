@@ -68,7 +68,6 @@ def reconciled(
 
 
 def classes(result: Result) -> list[tuple[Any, Any, str]]:
-    assert result.effects is not None
     told = [(e["conversation_id"], e["operation_id"], e["class"]) for e in result.effects]
     return sorted(told, key=str)
 
@@ -236,7 +235,6 @@ CASES: dict[str, tuple[LogBuilder, list[Entry], LedgerSettings, str]] = {
 def test_what_became_of_a_call(name: str, tmp_path: Path) -> None:
     log, entries, said, found = CASES[name]
     result = reconciled(tmp_path, log, {"bank": entries}, said)
-    assert result.effects is not None
     (mine,) = [e["class"] for e in result.effects if e["conversation_id"] == "c"]
     assert mine == found
     known = {e["class"] for e in result.effects} - {"matched"}
@@ -468,7 +466,6 @@ def test_recorded_ledgers_tell_what_their_scripts_did(
             ledgers={"tools": replace(COVERS, covers_to=datetime(2027, 1, 1, tzinfo=UTC))}
         ),
     )
-    assert result.effects is not None
     did = Counter((e["conversation_id"], e["operation_id"], e["tool"]) for e in entries)
     tools = {e["tool"] for e in entries}
     calls = [e for e in result.effects if e["step"] is not None]
@@ -587,7 +584,7 @@ def test_the_verb_writes_a_result_folder(axnb: Cli, tmp_path: Path) -> None:
     assert classes(found) == [("c", "K1", "result-lost"), (None, "<script>", "no-call-in-log")]
     assert "<script>K" not in (tmp_path / "out" / "report.html").read_text()
     again = axnb("drill", "reconciliation", log, *words, "--json")
-    assert json.loads(again.stdout)["effects"] == list(found.effects or ())
+    assert json.loads(again.stdout)["effects"] == list(found.effects)
 
 
 def test_a_work_list_is_for_a_spreadsheet_and_runs_nothing(axnb: Cli, tmp_path: Path) -> None:

@@ -34,8 +34,10 @@ def labels(alerts: Alerts, **others: str) -> dict[str, str]:
 
 
 def fire(alerts: Alerts, *, since: str | None = None, ends: bool = False, **others: str) -> None:
+    # Not the other way round: a millisecond between them would make it end before it begins.
+    starts_at = since or now()
     ends_at = now() if ends else None
-    made = alert(labels(alerts, **others), {}, starts_at=since or now(), ends_at=ends_at)
+    made = alert(labels(alerts, **others), {}, starts_at=starts_at, ends_at=ends_at)
     post(alerts.url, [made])
 
 

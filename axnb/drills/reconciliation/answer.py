@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from axnb.drills.reconciliation.judged import MOST, Judged
+from axnb.drills.reconciliation.judged import MOST, Counts, Judged, Number
 from axnb.drills.reconciliation.matching import CLASSES
 from axnb.drills.reconciliation.options import ReconciliationOptions
 from axnb.drills.reconciliation.worklist import as_plan
@@ -60,8 +60,7 @@ UNKNOWN = frozenset({"ambiguous-number", "ambiguous", "not-covered", "no-ledger"
 class Reconciled:
     """What was found."""
 
-    #: Tool -> class -> how many, and how many of them have consequences.
-    counts: Mapping[str, Mapping[str, tuple[int, int]]]
+    counts: Counts
     judged: Sequence[Judged]
     #: What was read, as `case/queries/sources.sql` has it.
     sources: Sequence[Mapping[str, Any]]
@@ -90,7 +89,7 @@ def reconciliation_result(
         unresolved=_unresolved(done),
         steps=tuple({"point": point, "check": name, **c.as_dict()} for point, name, c in checks),
         effects=effects,
-        plan=as_plan(effects, sum(n for name, n in _totals(done).items() if name != "matched")),
+        plan=as_plan(effects),
         scope=tuple(_scope(options, done)),
         answer={
             "schema": _SCHEMA,
@@ -100,7 +99,7 @@ def reconciliation_result(
                 for word, asks in _POINTS.items()
             ],
             "classes": {
-                tool: {name: number for name, (number, _) in of.items()}
+                tool: {name: number.found for name, number in of.items()}
                 for tool, of in done.counts.items()
             },
         },
@@ -128,9 +127,9 @@ def _of_tools(done: Reconciled) -> Iterator[tuple[str, str, Check]]:
     by_verdict = sorted(done.counts, key=lambda tool: (rank(_verdict(done.counts[tool])), tool))
     for tool in by_verdict[:_MOST_TOOLS]:
         of = done.counts[tool]
-        told = [f"{number:,} {WORDS[name]}" for name, (number, _) in of.items()]
+        told = [f"{number.found:,} {WORDS[name]}" for name, number in of.items()]
         evidence = worst.get(tool, [])
-        odd = sum(number for name, (number, _) in of.items() if name != "matched")
+        odd = sum(number.found for name, number in of.items() if name != "matched")
         if odd > len(evidence):
             evidence = [*evidence, {"kind": "more", "entries": odd - len(evidence)}]
         check = Check(
@@ -149,11 +148,11 @@ def _of_tools(done: Reconciled) -> Iterator[tuple[str, str, Check]]:
         yield "calls", "there-are-some", Check("there are some", nothing, "inconclusive")
 
 
-def _verdict(of: Mapping[str, tuple[int, int]]) -> Verdict:
+def _verdict(of: Mapping[str, Number]) -> Verdict:
     """Of calls without consequences nobody needs to know whether they were made."""
     if of.keys() - UNKNOWN - {"matched"}:
         return "failed"
-    if any(consequential and name in UNKNOWN for name, (_, consequential) in of.items()):
+    if any(number.consequential and name in UNKNOWN for name, number in of.items()):
         return "inconclusive"
     return "ok"
 
@@ -202,8 +201,8 @@ def _source(source: Mapping[str, Any]) -> dict[str, Any]:
 def _totals(done: Reconciled) -> dict[str, int]:
     totals = dict.fromkeys(CLASSES, 0)
     for of in done.counts.values():
-        for name, (number, _) in of.items():
-            totals[name] += number
+        for name, number in of.items():
+            totals[name] += number.found
     return totals
 
 
@@ -214,12 +213,16 @@ def _measures(done: Reconciled) -> dict[str, Any]:
 
 
 def _unresolved(done: Reconciled) -> dict[str, Any]:
-    """Calls whose outcome a person has to find out from the tool."""
-    found = [one for one in done.judged if one.found in UNKNOWN and one.consequential]
+    """Calls whose outcome a person has to find out from the tool: the log does not know it."""
+    found = [
+        one
+        for one in done.judged
+        if one.found in UNKNOWN and one.consequential and one.outcome != "completed"
+    ]
     number = sum(
-        consequential
+        number.unanswered
         for of in done.counts.values()
-        for name, (_, consequential) in of.items()
+        for name, number in of.items()
         if name in UNKNOWN
     )
     calls = [
@@ -260,7 +263,7 @@ def _scope(options: ReconciliationOptions, done: Reconciled) -> Iterator[str]:
     )
     if options.until is None:
         yield "A call may be as young as the moment in which the drill began."
-    listed, total = len(done.judged), sum(n for of in done.counts.values() for n, _ in of.values())
+    listed, total = len(done.judged), sum(_totals(done).values())
     if total > listed:
         yield f"The {MOST:,} worst of {total:,} calls and entries are listed; all are counted."
 

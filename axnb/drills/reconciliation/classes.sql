@@ -103,6 +103,7 @@ having count(distinct arguments) > 1;
 create or replace temp table calls_judged as
 select
     c.rowid as call, c.tool, c.consequential, f.effect,
+    c.consequential and c.outcome <> 'completed' as is_open,
     case
         when f.how is not null then f.how
         when c.operation_id is null then 'the log has no operation id'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 
@@ -79,13 +79,22 @@ def _judged(rows: list[Any], tools: Mapping[str, Tool]) -> Iterator[Judged]:
         )
 
 
-def counts(session: duckdb.DuckDBPyConnection) -> dict[str, dict[str, tuple[int, int]]]:
-    """Tool -> class -> how many, and how many of them have consequences."""
-    found: dict[str, dict[str, tuple[int, int]]] = {}
-    for tool, name, number, consequential in run_sql(
-        session, "drills", "reconciliation/counts.sql"
-    ):
-        found.setdefault(tool, {})[name] = number, consequential
+class Number(NamedTuple):
+    """How many calls and entries; those with consequences, and those whose outcome is open, too."""
+
+    found: int
+    consequential: int
+    unanswered: int
+
+
+Counts = Mapping[str, Mapping[str, Number]]
+
+
+def counts(session: duckdb.DuckDBPyConnection) -> Counts:
+    """Tool -> class -> how many."""
+    found: dict[str, dict[str, Number]] = {}
+    for tool, name, *numbers in run_sql(session, "drills", "reconciliation/counts.sql"):
+        found.setdefault(tool, {})[name] = Number(*numbers)
     return {
         tool: {name: of[name] for name in CLASSES if name in of}
         for tool, of in sorted(found.items())

@@ -1,9 +1,9 @@
 -- Calls and entries, the worst first, with a digest of each side. Parameter: $most.
 with
 everything as (
-    select call, effect, class, how, consequential from calls_judged
+    select call, effect, class, how, consequential, is_open from calls_judged
     union all
-    select null, effect, 'no-call-in-log', 'nothing', true from entries_judged
+    select null, effect, 'no-call-in-log', 'nothing', true, true from entries_judged
 ),
 listed as (
     select
@@ -17,7 +17,7 @@ listed as (
             class
         ) as badness
     from everything
-    order by badness, not consequential, call, effect
+    order by badness, not is_open, not consequential, call, effect
     limit $most
 )
 select
@@ -30,4 +30,4 @@ left join asked_calls c on c.rowid = j.call
 left join event_rows v on v.source = c.source and v."row" = c.call_row
 left join ledger_entries l on l.rowid = j.effect
 left join effects e on e.source = l.ledger and e."row" = l.entry
-order by badness, not j.consequential, c.source, c.call_row, c.part, l.ledger, l.entry;
+order by badness, not j.is_open, not j.consequential, c.source, c.call_row, c.part, l.ledger, l.entry;

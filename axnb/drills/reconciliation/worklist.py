@@ -69,16 +69,20 @@ def _cell(value: Any) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def as_plan(effects: Sequence[Mapping[str, Any]], total: int) -> str:
+def as_plan(effects: Sequence[Mapping[str, Any]]) -> str:
     """The same as steps for a person, the worst first; empty if there is nothing to do.
 
-    `total` is how many are not matched, of which `effects` may list only some.
+    Where the log has a result and no ledger tells otherwise, there is nothing to do.
     """
-    odd = [one for one in effects if one["class"] != "matched"][:_MOST]
-    lines = [line for number, one in enumerate(odd, 1) for line in _step(number, one)]
-    if total > len(odd) > 0:
-        lines.append(f"# {total - len(odd):,} more: ask for the work list.")
+    todo = [one for one in effects if one["class"] != "matched" and not _has_result(one)]
+    lines = [line for number, one in enumerate(todo[:_MOST], 1) for line in _step(number, one)]
+    if len(todo) > _MOST:
+        lines.append(f"# {len(todo) - _MOST:,} more: ask for the work list.")
     return "\n".join(lines) + "\n" if lines else ""
+
+
+def _has_result(one: Mapping[str, Any]) -> bool:
+    return one["class"] in ("no-ledger", "not-covered") and one["outcome"] == "completed"
 
 
 def _step(number: int, one: Mapping[str, Any]) -> Iterator[str]:
