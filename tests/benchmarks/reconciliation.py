@@ -75,7 +75,7 @@ def _axnb(path: Path) -> Counter[str]:
         judged(session, {})
         found: Counter[str] = Counter()
         for of in counts(session).values():
-            found.update({name: number for name, (number, _) in of.items()})
+            found.update({name: number.found for name, number in of.items()})
         return found
 
 
