@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,6 +29,7 @@ from axnb.settings import Settings, Tool
 from axnb.settings_ledgers import LedgerSettings
 from axnb.testing.logs import LogBuilder, Part, answer, call
 from tests import ax_logs
+from tests.servers import PostgresServer
 
 BEGIN = datetime(2026, 11, 1, tzinfo=UTC)
 COVERS = LedgerSettings(
@@ -382,11 +385,14 @@ def test_a_ledger_that_was_not_read_whole_is_never_ok(tmp_path: Path) -> None:
 # --- when a call was made ------------------------------------------------------------------------
 
 
-def _three() -> LogBuilder:
+def _three(*names: str) -> LogBuilder:
     log = LogBuilder("G8")
-    log.turn("a", "hi", call("pay", {"key": "A"}), DONE)
-    log.interrupted("b", "hi", call("pay", {"key": "B"}))
-    log.turn("c", "hi", call("pay", {"key": "C"}), DONE)
+    for name, key in zip(names, "ABC", strict=True):
+        if key == "B":
+            log.interrupted(name, "hi", call("pay", {"key": key}, f"call_{key}"))
+        else:
+            done = answer({"ok": True}, call_id=f"call_{key}")
+            log.turn(name, "hi", call("pay", {"key": key}, f"call_{key}"), done)
     return log
 
 
@@ -403,14 +409,44 @@ def test_a_call_lies_between_the_effects_around_it(
     covers: tuple[int, int], found: str, tmp_path: Path
 ) -> None:
     """Without a clock, the order of commits and the times of a ledger tell when it was made."""
-    begins, ends = (BEGIN + timedelta(hours=hours) for hours in covers)
-    said = LedgerSettings(covers_from=begins, covers_to=ends)
-    entries = [
-        entry("A", time=(BEGIN + timedelta(hours=1)).isoformat()),
-        entry("C", time=(BEGIN + timedelta(hours=3)).isoformat()),
-    ]
-    told = reconciled(tmp_path, _three(), {"bank": entries}, said)
-    assert ("b", "B", found) in classes(told)
+    for names in (("z", "b", "c"), ("c", "c", "c")):
+        told = reconciled(tmp_path, _three(*names), {"bank": _TIMED}, _covering(covers))
+        assert (names[1], "B", found) in classes(told)
+
+
+_TIMED = [
+    entry("A", time=(BEGIN + timedelta(hours=1)).isoformat()),
+    entry("C", time=(BEGIN + timedelta(hours=3)).isoformat()),
+]
+
+
+def _covering(hours: tuple[int, int]) -> LedgerSettings:
+    begins, ends = (BEGIN + timedelta(hours=number) for number in hours)
+    return LedgerSettings(covers_from=begins, covers_to=ends)
+
+
+def test_rows_that_lie_in_the_order_of_their_keys_are_no_clock(tmp_path: Path) -> None:
+    """A table without row numbers, or a log that cannot be told from one."""
+    log = _three("a", "b", "c")
+    told = reconciled(tmp_path, log, {"bank": _TIMED}, _covering((1, 3)))
+    assert ("b", "B", "not-covered") in classes(told)
+    mixed = _three("z", "b", "c")
+    path = tmp_path / "keyed.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"{log.ddl()} WITHOUT ROWID")
+        rows = [(row.conversation_id, row.step, row.payload) for row in mixed.rows]
+        database.executemany("insert into conversation_log values (?, ?, ?)", rows)
+        database.commit()
+    told = reconciled(tmp_path, mixed, {"bank": _TIMED}, _covering((1, 3)), sources=[str(path)])
+    assert ("b", "B", "not-covered") in classes(told)
+
+
+def test_postgresql_keeps_no_order_of_commits(postgres: PostgresServer, tmp_path: Path) -> None:
+    for names, found in ((("z", "b", "c"), "not-covered"), (("c", "c", "c"), "not-executed")):
+        log, dsn = _three(*names), postgres.create_database()
+        log.write_postgres(dsn)
+        told = reconciled(tmp_path, log, {"bank": _TIMED}, _covering((1, 3)), sources=[dsn])
+        assert (names[1], "B", found) in classes(told)
 
 
 def test_what_a_person_knows_of_the_time_decides(tmp_path: Path) -> None:

@@ -55,30 +55,74 @@ left join told_by_several s on s.call = f.call;
 -- When an unmatched call was made, the effects of calls before and after it tell, in the order of
 -- commits: an effect happened before its result was logged, and not before its call was.
 create or replace temp table unmatched as
-select c.rowid as call, c.source, c.call_row, c.tool, c.conversation_id
+select c.rowid as call, c.source, c.call_row, c.call_position, c.tool, c.conversation_id
 from asked_calls c
 anti join found f on f.call = c.rowid;
 
--- Where in the log a ledger's span begins and ends at the latest and at the earliest: a call after the
--- first of these rows and before the last lies within it.
-create or replace temp table spans as
+-- Rows of a conversation are in order in any store. Those of several are only where rows have the
+-- numbers of their commits: in SQLite, unless the table has none, and then they lie in the order of
+-- their keys.
+create or replace temp table in_order as
+select source
+from (
+    select
+        source, least_row,
+        max(most_row) over (
+            partition by source order by conversation_id
+            rows between unbounded preceding and 1 preceding
+        ) as before
+    from (
+        select source, conversation_id, min(call_row) as least_row, max(call_row) as most_row
+        from asked_calls
+        group by source, conversation_id
+    )
+)
+where source in (
+    select source from sources
+    where not contains(locator, '://') or starts_with(locator, 'sqlite:')
+)
+group by source
+having bool_or(before is not null and before > least_row);
+
+-- Where a ledger's span begins and ends, at the latest and at the earliest: a call after the first of
+-- these rows and before the last lies within it.
+create or replace temp table known as
 select
-    c.source, l.source as ledger,
-    min(c.result_row) filter (f.happened_at >= l.covers_from) as first_inside,
-    max(c.call_row) filter (f.happened_at <= l.covers_to - l.lag) as last_inside
+    c.source, c.conversation_id, l.source as ledger, c.call_row, c.call_position,
+    case when f.happened_at >= l.covers_from then c.result_row end as row_inside,
+    case when f.happened_at >= l.covers_from then c.result_position end as position_inside,
+    f.happened_at <= l.covers_to - l.lag as is_before_end
 from found f
 join asked_calls c on c.rowid = f.call
 semi join (select distinct source from unmatched) u on u.source = c.source
 cross join ledgers l
 where f.told = 'once' and not f.is_doubtful and f.happened_at is not null
-    and l.covers_from is not null and l.covers_to is not null
-group by c.source, l.source;
+    and l.covers_from is not null and l.covers_to is not null;
+
+create or replace temp table spans as
+select
+    source, ledger, min(row_inside) as first_inside,
+    max(call_row) filter (is_before_end) as last_inside
+from known
+semi join in_order using (source)
+group by source, ledger;
+
+create or replace temp table own_spans as
+select
+    source, ledger, conversation_id, min(position_inside) as first_inside,
+    max(call_position) filter (is_before_end) as last_inside
+from known
+semi join (select distinct source, conversation_id from unmatched) u
+    using (source, conversation_id)
+group by source, ledger, conversation_id;
 
 create or replace temp table covered as
 select distinct u.call
 from unmatched u
 join ledgers l on list_contains(l.tools, u.tool)
 left join spans s on s.source = u.source and s.ledger = l.source
+left join own_spans o on o.source = u.source and o.ledger = l.source
+    and o.conversation_id = u.conversation_id
 left join (
     -- A server's log is a clock: no call of a conversation is older than its first request there.
     select conversation_id, min("at") as first
@@ -88,9 +132,12 @@ left join (
 ) r on r.conversation_id = u.conversation_id
 where (
         l.covers_from <= $since::timestamp or l.covers_from <= r.first
-        or s.first_inside < u.call_row
+        or s.first_inside < u.call_row or o.first_inside < u.call_position
     )
-    and (l.covers_to - l.lag >= $until::timestamp or s.last_inside > u.call_row);
+    and (
+        l.covers_to - l.lag >= $until::timestamp
+        or s.last_inside > u.call_row or o.last_inside > u.call_position
+    );
 
 -- One operation id under different arguments is the id of no operation: everywhere, or, without a
 -- NULL, in one conversation.

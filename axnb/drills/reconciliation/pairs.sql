@@ -5,8 +5,8 @@
 -- same everywhere, a call id only within its conversation, and there at best.
 create or replace temp table asked_calls as
 select
-    c.source, c.call_row, c.part, c.conversation_id, c.call_step, c.result_row, c.tool,
-    c.operation_id,
+    c.source, c.call_row, c.part, c.conversation_id, c.call_step, c.call_position,
+    c.result_row, c.result_position, c.tool, c.operation_id,
     c.operation_id_from = 'call-id' as is_local,
     c.outcome, c.consequential,
     t.turn is not null as is_cancelled
