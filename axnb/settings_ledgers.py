@@ -187,7 +187,7 @@ def _states(table: dict[str, Any], where: str, file: Path) -> dict[str, str]:
 def _moment(value: Any, where: str, end: str, file: Path) -> datetime | None:
     if value is None:
         return None
-    if not isinstance(value, datetime) or value.tzinfo is None:
+    if not isinstance(value, datetime) or value.tzinfo is None or not 1970 < value.year < 9999:
         raise UsageError(
             f"{where}.covers_{end} in {file} is no moment with a zone, such as "
             "2026-11-01T00:00:00Z without quotes."

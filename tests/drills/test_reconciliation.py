@@ -99,6 +99,7 @@ BUSINESS = replace(COVERS, business_key=("order",))
 NO_COVERAGE = LedgerSettings()
 LATE = replace(COVERS, lag=timedelta(days=30))
 ENDED = replace(COVERS, covers_to=BEGIN)
+TEN = "2026-11-02T10:00:00Z"
 ELSE = [entry("other", tool="pay", conversation_id="other")]
 
 #: What is in the log, in the ledger, what is said of it, and what becomes of the call.
@@ -112,15 +113,27 @@ CASES: dict[str, tuple[LogBuilder, list[Entry], LedgerSettings, str]] = {
     ),
     "tried twice, done once": (
         one_call(DONE),
-        [entry("K1", status="failed"), entry("K1")],
+        [entry("K1", time="2026-11-02T10:01:00Z"), entry("K1", status="failed", time=TEN)],
         COVERS,
         "matched",
     ),
-    "done twice, and taken back once": (
+    "done, and failed later": (
+        one_call(DONE),
+        [entry("K1", status="failed", time="2026-11-02T10:01:00Z"), entry("K1", time=TEN)],
+        COVERS,
+        "ambiguous",
+    ),
+    "done or failed, nobody knows in which order": (
+        one_call(DONE),
+        [entry("K1", status="failed"), entry("K1")],
+        COVERS,
+        "ambiguous",
+    ),
+    "done, and taken back under its own id: one effect, or two": (
         one_call(DONE),
         [entry("K1"), entry("K1", status="refunded")],
         COVERS,
-        "matched",
+        "ambiguous",
     ),
     "done twice": (one_call(DONE), [entry("K1"), entry("K1")], COVERS, "duplicated"),
     "done, no result": (one_call(is_open=True), [entry("K1")], COVERS, "result-lost"),
@@ -382,6 +395,203 @@ def test_a_ledger_that_was_not_read_whole_is_never_ok(tmp_path: Path) -> None:
     assert classes(told) == [("c", "K1", "matched")]
 
 
+_TIMED = [
+    entry("A", time=(BEGIN + timedelta(hours=1)).isoformat()),
+    entry("C", time=(BEGIN + timedelta(hours=3)).isoformat()),
+]
+
+
+def _covering(hours: tuple[int, int]) -> LedgerSettings:
+    begins, ends = (BEGIN + timedelta(hours=number) for number in hours)
+    return LedgerSettings(covers_from=begins, covers_to=ends)
+
+
+# --- what would be paid twice --------------------------------------------------------------------
+
+OPEN = one_call(is_open=True)
+FAILURES = [entry("K1", status="failed", time=TEN)] * 3
+LATER = entry("K1", time="2026-11-02T10:01:00Z")
+
+
+def found_of(result: Result, conversation: str = "c") -> list[str]:
+    return [found for of, _, found in classes(result) if of == conversation]
+
+
+def test_no_number_of_failures_hides_what_was_done(tmp_path: Path) -> None:
+    told = reconciled(tmp_path, OPEN, {"bank": [*FAILURES, LATER]})
+    assert found_of(told) == ["result-lost"]
+    told = reconciled(tmp_path, one_call(DONE), {"bank": [LATER, *FAILURES, LATER]})
+    assert found_of(told) == ["duplicated"]
+    abroad = entry("K1", conversation_id="zz")
+    told = reconciled(tmp_path, OPEN, {"bank": [*FAILURES, abroad]})
+    assert found_of(told) == ["ambiguous"]
+
+
+def test_a_retry_is_no_clock(tmp_path: Path) -> None:
+    """Its effect is that of the first call."""
+    log = LogBuilder("G8")
+    for name, key in (("z", "A"), ("b", "B"), ("a", "A")):
+        if key == "B":
+            log.interrupted(name, "hi", call("pay", {"key": "B"}))
+        else:
+            log.turn(name, "hi", call("pay", {"key": "A"}), DONE)
+    told = reconciled(tmp_path, log, {"bank": _TIMED[:1]}, _covering((0, 2)))
+    assert found_of(told, "b") == ["not-covered"]
+
+
+def test_a_failure_in_the_log_is_no_clock(tmp_path: Path) -> None:
+    """What failed there may have been done later."""
+    log = LogBuilder("G8")
+    log.turn("z", "hi", call("pay", {"key": "A"}), FAILED)
+    log.interrupted("b", "hi", call("pay", {"key": "B"}))
+    late = entry("A", time=(BEGIN + timedelta(hours=3)).isoformat())
+    told = reconciled(tmp_path, log, {"bank": [late]}, _covering((2, 2000)))
+    assert found_of(told, "b") == ["not-covered"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "operation_id,tool\nother,pay\nK1,pay,extra\n",
+        'operation_id,tool\nother,pay\n"",pay\n',
+        "operation_id,tool\nother,pay\nK1 ,pay\n",
+    ],
+)
+def test_a_line_that_may_be_the_calls_proves_nothing_of_it(text: str, tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text(text)
+    ledgers = (Ledger("own", str(tmp_path / "own.csv")),)
+    told = reconciled(tmp_path, OPEN, {}, {"own": COVERS}, ledgers=ledgers)
+    assert found_of(told)[0] in ("not-covered", "result-lost")
+
+
+def test_ids_that_cannot_meet_prove_nothing(tmp_path: Path) -> None:
+    """AX's own id, against a ledger that keeps another one and no conversation."""
+    told = reconciled(tmp_path, OPEN, {"bank": [entry("K9")]}, tools=())
+    assert found_of(told) == ["not-covered"]
+    log = one_call(is_open=True, key=1001)
+    told = reconciled(tmp_path, log, {"bank": [{"operation_id": 1001.0, "tool": "pay"}]})
+    assert found_of(told) == ["result-lost"]
+
+
+def test_every_ledger_of_a_tool_must_cover_a_call(tmp_path: Path) -> None:
+    entries = {"eu": ELSE, "us": ELSE}
+    told = reconciled(tmp_path, OPEN, entries, {"eu": COVERS, "us": NO_COVERAGE})
+    assert found_of(told) == ["not-covered"]
+    assert found_of(reconciled(tmp_path, OPEN, entries)) == ["not-executed"]
+    gone = (Ledger("bank", str(tmp_path / "bank.jsonl")), Ledger("gone", "none.csv"))
+    told = reconciled(tmp_path, OPEN, {"bank": ELSE}, ledgers=gone)
+    assert found_of(told) == ["not-covered"]
+
+
+def test_a_refused_use_of_a_key_is_no_proof(tmp_path: Path) -> None:
+    refused = [entry("K1", status="failed", amount="12")]
+    told = reconciled(tmp_path, one_call(is_open=True, amount=10), {"bank": refused}, AMOUNT)
+    assert found_of(told) == ["ambiguous"]
+
+
+def test_a_server_log_without_its_beginning_is_no_clock(tmp_path: Path) -> None:
+    log = one_call(is_open=True)
+    log.turn("c", "more", call("pay", {"key": "K2"}, "call_2"), answer({}, call_id="call_2"))
+    line = {
+        "time": (BEGIN + timedelta(hours=1)).isoformat().replace("+00:00", "Z"),
+        "level": "INFO",
+        "msg": "Executing request",
+        "request": 'conversation_id:"c"',
+    }
+    (tmp_path / "server.log").write_text(json.dumps(line) + "\n")
+    asked: dict[str, Any] = {"until": BEGIN + timedelta(hours=2)}
+    asked["server_logs"] = [tmp_path / "server.log"]
+    said = LedgerSettings(covers_from=BEGIN, covers_to=BEGIN + timedelta(days=1))
+    told = reconciled(tmp_path, log, {"bank": ELSE}, said, **asked)
+    assert ("c", "K1", "not-covered") in classes(told)
+
+
+def test_one_key_under_different_arguments_in_two_logs(tmp_path: Path) -> None:
+    other = LogBuilder("G8")
+    other.turn("d", "hi", call("pay", {"key": "K1", "amount": 2}), DONE)
+    second = str(other.write_sqlite(tmp_path / "second.sqlite"))
+    first = str(one_call(DONE, amount=1).write_sqlite(tmp_path / "first.sqlite"))
+    told = reconciled(tmp_path, OPEN, {"bank": [entry("K1")]}, sources=[first, second])
+    assert [found for *_, found in classes(told)] == ["ambiguous", "ambiguous"]
+    told = reconciled(tmp_path, OPEN, {"bank": [entry("K1")]}, sources=[first, first])
+    assert found_of(told) == ["matched"]
+
+
+def test_one_order_in_two_conversations(tmp_path: Path) -> None:
+    log = LogBuilder("G8")
+    for name in ("a", "b"):
+        log.turn(name, "hi", call("pay"), DONE)
+    own = [entry("call_1", conversation_id=name, order="o1") for name in ("a", "b")]
+    told = reconciled(tmp_path, log, {"bank": own}, BUSINESS)
+    assert [found for *_, found in classes(told)] == ["duplicated", "duplicated"]
+
+
+def test_what_is_being_taken_back_is_not_sure(tmp_path: Path) -> None:
+    back = entry("R1", reverses="K1", status="pending")
+    told = reconciled(tmp_path, one_call(DONE), {"bank": [entry("K1"), back]})
+    assert found_of(told) == ["ambiguous"]
+    log = LogBuilder("G8")
+    for name in ("a", "b"):
+        log.turn(name, "hi", call("pay"), DONE)
+    own = [entry("call_1", conversation_id=name) for name in ("a", "b")]
+    own.append(entry("r", conversation_id="a", reverses="call_1"))
+    told = reconciled(tmp_path, log, {"bank": own})
+    assert (found_of(told, "a")[0], found_of(told, "b")) == ("reversed", ["matched"])
+
+
+def test_a_second_entry_without_a_conversation_is_not_lost(tmp_path: Path) -> None:
+    log = LogBuilder("G8")
+    log.turn("c", "hi", call("pay"), DONE)
+    both = [entry("call_1", conversation_id="c"), entry("call_1")]
+    assert found_of(reconciled(tmp_path, log, {"bank": both})) == ["ambiguous"]
+
+
+def test_a_rounded_amount_proves_nothing_by_being_the_same(tmp_path: Path) -> None:
+    log = one_call(DONE, amount=9007199254740992)
+    same = [entry("K1", amount="9007199254740992")]
+    assert found_of(reconciled(tmp_path, log, {"bank": same}, AMOUNT)) == ["ambiguous-number"]
+
+
+def test_a_key_that_looks_like_a_path_hides_nothing(tmp_path: Path) -> None:
+    log = one_call(DONE, **{"amount": 12, "$.amount": 10})
+    told = reconciled(tmp_path, log, {"bank": [entry("K1", amount="10")]}, AMOUNT)
+    assert found_of(told) == ["arguments-differ"]
+
+
+@pytest.mark.parametrize(
+    "outcome", ["completed", "failed", "declined", "awaiting-decision", "cancelled"]
+)
+def test_what_has_an_outcome_is_never_simply_repeated(outcome: str) -> None:
+    for found in CLASSES:
+        for retry in (None, "idempotent", "barrier"):
+            assert advise(found, retry, outcome) != "retry"
+
+
+def test_two_ledgers_may_lie_in_one_file(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "both.sqlite")) as database:
+        for table, key in (("bank", "K1"), ("desk", "T1")):
+            database.execute(f"create table {table} (operation_id text, tool text)")
+            database.execute(f"insert into {table} values ('{key}', 'pay')")
+        database.commit()
+    place = str(tmp_path / "both.sqlite")
+    ledgers = (Ledger("bank", place), Ledger("desk", place))
+    said = {name: replace(COVERS, table=name) for name in ("bank", "desk")}
+    told = reconciled(tmp_path, one_call(DONE), {}, said, ledgers=ledgers)
+    assert classes(told) == [("c", "K1", "matched"), (None, "T1", "no-call-in-log")]
+
+
+def test_many_of_one_id_take_no_room(tmp_path: Path) -> None:
+    log = LogBuilder("G8")
+    for n in range(400):
+        done = answer({}, call_id=f"call_{n}")
+        log.turn("c", "hi", call("pay", {"key": "K", "amount": 1}, f"call_{n}"), done)
+    many = [entry("K", conversation_id="c", amount="1")] * 2_000
+    back = [entry(f"R{n}", reverses="K", conversation_id="c") for n in range(2_000)]
+    told = reconciled(tmp_path, log, {"bank": [*many, *back]}, AMOUNT)
+    assert told.measures["calls"] == 400
+    assert told.verdict == "failed"
+
+
 # --- when a call was made ------------------------------------------------------------------------
 
 
@@ -412,17 +622,6 @@ def test_a_call_lies_between_the_effects_around_it(
     for names in (("z", "b", "c"), ("c", "c", "c")):
         told = reconciled(tmp_path, _three(*names), {"bank": _TIMED}, _covering(covers))
         assert (names[1], "B", found) in classes(told)
-
-
-_TIMED = [
-    entry("A", time=(BEGIN + timedelta(hours=1)).isoformat()),
-    entry("C", time=(BEGIN + timedelta(hours=3)).isoformat()),
-]
-
-
-def _covering(hours: tuple[int, int]) -> LedgerSettings:
-    begins, ends = (BEGIN + timedelta(hours=number) for number in hours)
-    return LedgerSettings(covers_from=begins, covers_to=ends)
 
 
 def test_rows_that_lie_in_the_order_of_their_keys_are_no_clock(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import psycopg
 import pyarrow as pa
@@ -230,6 +231,8 @@ _BAD_FILES: Mapping[str, tuple[Callable[[Path], Any], str]] = {
     "empty": (lambda p: p.write_bytes(b""), "no column operation_id|it is empty"),
     "a header alone": (lambda p: p.write_bytes(b"operation_id,tool\n"), "it is empty"),
     "other columns": (lambda p: p.write_bytes(b"id,tool\n1,a\n"), r"effects\.other"),
+    "a long first line": (lambda p: p.write_bytes(b"x" * 200_000 + b"\n1\n"), "no column"),
+    "no entry has an id": (lambda p: p.write_bytes(b'{"tool":"pay"}\n'), "operation id"),
     "a column twice": (lambda p: p.write_bytes(b"operation_id,a,a\n1,2,3\n"), "twice"),
     "no entry can be used": (lambda p: p.write_bytes(b'{"a":1}\n'), "holds no entry"),
     "no table": (_without_table, "no table has a column operation_id"),
@@ -315,6 +318,21 @@ def test_a_ledger_needs_a_name_and_a_place(text: str) -> None:
 def test_times_as_ledgers_write_them(told: str, at: str | None) -> None:
     found = moment(told)
     assert (found and found.isoformat()) == at
+
+
+def test_no_time_is_beyond_reach(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("operation_id,time\nop-1,0001-01-01T00:00:00+05:00\n")
+    with loaded(str(tmp_path / "a"), LedgerSettings(zone=ZoneInfo("Europe/Berlin"))) as case:
+        assert effects(case) == [("op-1", None, None, None, "committed", None)]
+        ((notes,),) = case.rows("select notes from sources")
+        assert any("time that cannot be read" in note for note in notes)
+
+
+def test_a_bad_text_of_a_table_is_told_by_itself(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"operation_id": [b"K1", b"\xff\xfe"]}), tmp_path / "a")
+    with loaded(str(tmp_path / "a"), LedgerSettings()) as case:
+        assert [row[0] for row in effects(case)] == ["K1"]
+        assert case.rows("select rejected from sources") == [(1,)]
 
 
 @given(st.text(max_size=40))

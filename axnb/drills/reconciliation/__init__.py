@@ -42,17 +42,17 @@ def run(
         load_or_reuse(case, options.sources, LoadOptions(live=options.live))
         skipped = load_witnesses(case, (), options.server_logs).skipped
         progress("reading the ledgers")
-        skipped += load_ledgers(case, options.ledgers).skipped
+        unread = load_ledgers(case, options.ledgers).skipped
         progress("matching")
         with case.reading() as session:
             since = options.since or FIRST_DAY
             until = options.until or started.started
-            match(session, _naive(since), _naive(until))
+            match(session, _naive(since), _naive(until), is_whole=not unread)
             done = Reconciled(
                 counts=counts(session),
                 judged=judged(session, options.settings.tools),
                 sources=ask(session, "sources"),
-                skipped=skipped,
+                skipped=(*skipped, *unread),
                 since=since,
                 until=until,
             )

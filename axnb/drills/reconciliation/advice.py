@@ -31,8 +31,11 @@ def advise(found: str, retry: str | None, outcome: str | None = None) -> Advice:
     """
     if found == "matched":
         return "nothing"
-    if found in _BY_A_PERSON or (found == "not-executed" and outcome == "completed"):
+    is_open = outcome in (None, "unknown", "placeholder")
+    if found in _BY_A_PERSON or (found == "not-executed" and not is_open):
         return "human-decision"
+    if not is_open and retry != "read":
+        return "human-decision" if retry == "barrier" else "read-before-retry"
     if found == "result-lost":
         return "never"
     if found in ("ambiguous", "ambiguous-number") and retry != "read":

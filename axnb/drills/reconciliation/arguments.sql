@@ -4,22 +4,23 @@
 create or replace temp table to_compare_arguments as
 select p.call, p.effect, a.arguments, l.paths, e.compared as texts
 from pairs p
-join ledger_entries e on e.rowid = p.effect
+join ledger_entries e on e.effect = p.effect
 join ledgers l on l.source = e.ledger and len(l.paths) > 0
 join asked_calls c on c.rowid = p.call
 join parts a on a.source = c.source and a."row" = c.call_row and a.part = c.part
 where a.kind = 'tool_call';
 
 create or replace temp table shared_calls as
-select c.source, c.conversation_id, c.tool, c.operation_id, a.arguments
+select c.conversation_id, c.tool, c.operation_id, c.is_local, a.arguments
 from asked_calls c
 semi join (
-    select source, tool, operation_id
+    select tool, operation_id, case when is_local then conversation_id end as conversation_id
     from asked_calls
-    where not is_local and operation_id is not null
-    group by source, tool, operation_id
-    having count(*) > 1
-) s on s.source = c.source and s.tool = c.tool and s.operation_id = c.operation_id
+    where operation_id is not null
+    group by tool, operation_id, is_local, case when is_local then conversation_id end
+    having count(*) > 1 and (not is_local or count(distinct source) > 1)
+) s on s.tool = c.tool and s.operation_id = c.operation_id
+    and (s.conversation_id is null or s.conversation_id = c.conversation_id)
 join parts a on a.source = c.source and a."row" = c.call_row and a.part = c.part
 where a.kind = 'tool_call';
 

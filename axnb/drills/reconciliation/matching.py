@@ -43,11 +43,13 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?")
 _decode = msgspec.json.Decoder(float_hook=str).decode
 
 
-def match(session: duckdb.DuckDBPyConnection, since: datetime, until: datetime) -> None:
+def match(
+    session: duckdb.DuckDBPyConnection, since: datetime, until: datetime, *, is_whole: bool = True
+) -> None:
     """Make the temp tables `calls_judged` and `entries_judged`.
 
     `since` and `until` (UTC, without a zone) are the earliest and the latest moment at which any
-    call can have been made.
+    call can have been made. `is_whole`: was every ledger read that was named?
     """
     _run(session, "pairs")
     _run(session, "arguments")
@@ -56,7 +58,7 @@ def match(session: duckdb.DuckDBPyConnection, since: datetime, until: datetime) 
         found[verdict].append(pair)
     session.register("differing_pairs", _table(found["differs"]))
     session.register("rounded_pairs", _table(found["rounded"]))
-    _run(session, "classes", {"since": since, "until": until})
+    _run(session, "classes", {"since": since, "until": until, "is_whole": is_whole})
     session.unregister("differing_pairs")
     session.unregister("rounded_pairs")
 
@@ -103,6 +105,8 @@ def _same(value: Any, text: str) -> Compared:
     own = as_text(value)
     if own is None:
         return "differs"
+    if isinstance(value, int) and abs(value) >= FIRST_AMBIGUOUS and _number(text) is not None:
+        return "rounded" if float(value) == float(text) else "differs"
     if own == text:
         return "same"
     one, other = _number(own), _number(text)

@@ -47,6 +47,6 @@ def parse_moment(option: str, text: str | None) -> datetime | None:
     if text is None:
         return None
     found = moment(text)
-    if found is None or found.tzinfo is None:
+    if found is None or found.tzinfo is None or not 1970 < found.year < 9999:
         raise UsageError(f"{option} is a moment with a zone, such as 2026-11-01T00:00:00Z.")
     return found.astimezone(UTC)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -47,6 +48,7 @@ _EFFECTS = pa.schema(
 
 #: Seconds since 1970, or thousandths, millionths and billionths of them: told apart by their size.
 _EPOCH = re.compile(r"(\d{10}|\d{13}|\d{16}|\d{19})(?:\.(\d+))?")
+_WHOLE = re.compile(r"-?[0-9]{1,15}\.0")
 #: How Go writes a zone behind a time.
 _GO_ZONE = re.compile(r" ([+-]\d{4})(?: [A-Z]{1,5})?$")
 
@@ -79,11 +81,20 @@ def load_ledger(case: Case, ledger: Ledger) -> str:
     said = case.settings.ledgers.get(ledger.name, LedgerSettings())
     with _opened(ledger, said, case.settings) as reader, case.writing() as session:
         case.make_room(reader.size(), whole=False)
-        source = source_name(session, "ledger", reader.locator, ledger.name)
+        source = _source(session, ledger.name)
         for table in ("effects", "ledgers", "sources"):
             session.execute(f"delete from {table} where source = ?", [source])
         _Load(session, reader, said, source).run(ledger)
     return source
+
+
+def _source(session: duckdb.DuckDBPyConnection, name: str) -> str:
+    """A ledger is what it is called: two may lie in one file."""
+    if session.execute(
+        "select 1 from sources where source = ? and kind <> 'ledger'", [name]
+    ).fetchall():
+        return source_name(session, "ledger", name, name)
+    return name
 
 
 def _opened(ledger: Ledger, said: LedgerSettings, settings: Settings) -> LedgerReader:
@@ -91,7 +102,7 @@ def _opened(ledger: Ledger, said: LedgerSettings, settings: Settings) -> LedgerR
     from axnb.evidence.ledgers import tables, texts
 
     place, needed = ledger.place, said.column("operation_id")
-    if not is_path(place) or not Path(place).exists():
+    if not is_path(place) or not os.path.exists(place):
         located = locate(place, settings.environment).log
         if isinstance(located, PostgresLocator):
             return tables.PostgresLedger(located, said.table, needed, settings.statement_timeout)
@@ -137,6 +148,11 @@ class _Load:
             self._session.execute("insert into effects by name select * from incoming")
             self._session.unregister("incoming")
             self._parsed += len(batch)
+        if self._parsed and "operation_id" not in self._seen:
+            raise SourceError(
+                f"{self._reader.locator} has no entry with an operation id: say in axnb.toml, "
+                f"under effects.{ledger.name}, what its columns are called."
+            )
         if not self._parsed:
             why = ": it is empty" if not self._rejected.count else ""
             raise SourceError(f"{self._reader.locator} holds no entry of a ledger{why}.")
@@ -157,7 +173,7 @@ class _Load:
             if isinstance(entry, LineError):
                 self._rejected.add(number, entry)
                 continue
-            found = {ours: entry.get(name) for ours, name in theirs.items()}
+            found = {ours: _key(entry.get(name)) for ours, name in theirs.items()}
             if not any(value is not None for value in found.values()):
                 self._rejected.add(number, LineError("none of the columns of a ledger"))
                 continue
@@ -199,7 +215,11 @@ class _Load:
             if self._said.zone is None:
                 self._notes["a time without a zone, taken for UTC"] += 1
             found = found.replace(tzinfo=self._said.zone or UTC)
-        return found.astimezone(UTC).replace(tzinfo=None)
+        try:
+            return found.astimezone(UTC).replace(tzinfo=None)
+        except OverflowError:
+            self._notes["a time that cannot be read"] += 1
+            return None
 
     def _keep(self, wanted: list[str]) -> None:
         said, rejected = self._said, self._rejected
@@ -265,6 +285,12 @@ def moment(told: str) -> datetime | None:
         return datetime.fromtimestamp(seconds, UTC).replace(microsecond=micros)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def _key(text: str | None) -> str | None:
+    """A name or an id without space around it; a whole number that was kept as a float is whole."""
+    text = (text or "").strip()
+    return (text[:-2] if _WHOLE.fullmatch(text) else text) or None
 
 
 def _entries(number: int) -> str:

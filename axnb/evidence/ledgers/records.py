@@ -29,7 +29,7 @@ _STEPS = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]")
 
 def at_path(found: Any, name: str) -> Any:
     """The value under a name or a path such as `$.data.id`; None if there is none."""
-    if isinstance(found, dict) and (not name.startswith("$") or name in found):
+    if not name.startswith("$"):
         return found.get(name)
     for key, index in _STEPS.findall(name):
         if key:

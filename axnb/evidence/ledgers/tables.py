@@ -58,6 +58,9 @@ class ParquetFile:
             raise UnavailableError(f"{self._path} cannot be read as Parquet.") from err
         self._schema = self._file.schema_arrow
         self.columns: Sequence[str] = self._schema.names
+        if len({*self.columns}) != len(self.columns):
+            self._file.close()
+            raise SourceError(f"{self._path} has two columns of one name.")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -84,7 +87,9 @@ class ParquetFile:
                 columns = [_texts(batch.column(name)) for name in names]
                 for values in zip(*columns, strict=True):
                     number += 1
-                    yield Numbered(number, dict(zip(names, values, strict=True)))
+                    wrong = next((v for v in values if isinstance(v, LineError)), None)
+                    entry = dict(zip(names, values, strict=True))
+                    yield Numbered(number, wrong or entry)
         except (OSError, pa.ArrowException) as err:
             raise UnavailableError(f"{self._path} is damaged after row {number}.") from err
 
@@ -102,11 +107,22 @@ class ParquetFile:
         return {"sha256": digest, "bytes": size, "files": files}
 
 
-def _texts(column: pa.Array) -> list[str | None]:
+def _texts(column: pa.Array) -> list[str | LineError | None]:
+    """Values as texts; one that is no text is told by itself."""
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind):
+        return [_decoded(value) for value in column.cast(pa.binary()).to_pylist()]
     try:
         return list(column.cast(pa.string()).to_pylist())
-    except (pa.ArrowException, UnicodeDecodeError):
+    except pa.ArrowException:
         return [None if value is None else str(value) for value in column.to_pylist()]
+
+
+def _decoded(value: bytes | None) -> str | LineError | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return LineError("no UTF-8")
 
 
 class SqliteLedger:

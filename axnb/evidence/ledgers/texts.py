@@ -97,7 +97,11 @@ class CsvFile:
     def _read_header(self) -> None:
         first = next(self._lines(), "").removeprefix("\ufeff")
         self._delimiter = max(_DELIMITERS, key=first.count)
-        self.columns: Sequence[str] = next(csv.reader([first], delimiter=self._delimiter), [])
+        csv.field_size_limit(MAX_LINE_BYTES)
+        try:
+            self.columns: Sequence[str] = next(csv.reader([first], delimiter=self._delimiter), [])
+        except csv.Error:
+            raise SourceError(f"the first line of {self._path} names no columns.") from None
         self.columns = [column.strip() for column in self.columns]
         if len({*self.columns}) != len(self.columns):
             raise SourceError(f"{self._path} names a column twice in its first line.")
@@ -124,7 +128,6 @@ class CsvFile:
         """Lines after the first; a value in quotes may go over several."""
         places = [(name, self.columns.index(name)) for name in wanted if name in self.columns]
         rows = csv.reader(self._lines(), delimiter=self._delimiter, strict=True)
-        csv.field_size_limit(MAX_LINE_BYTES)
         number = 1
         while True:
             number += 1
