@@ -473,6 +473,20 @@ def test_ids_that_cannot_meet_prove_nothing(tmp_path: Path) -> None:
     assert found_of(told) == ["result-lost"]
 
 
+@pytest.mark.parametrize("key", [" K 1 ", "1001.0", "-7.0", "x.0"])
+def test_an_id_meets_itself(key: str, tmp_path: Path) -> None:
+    told = reconciled(tmp_path, one_call(DONE, key=key), {"bank": [entry(key)]})
+    assert found_of(told) == ["matched"]
+
+
+@pytest.mark.parametrize("name", [" c ", "c\t"])
+def test_a_conversation_is_what_it_is_called(name: str, tmp_path: Path) -> None:
+    log = LogBuilder("G8")
+    log.turn(name, "hi", call("pay"), DONE)
+    told = reconciled(tmp_path, log, {"bank": [entry("call_1", conversation_id=name)]})
+    assert found_of(told, name) == ["matched"]
+
+
 def test_every_ledger_of_a_tool_must_cover_a_call(tmp_path: Path) -> None:
     entries = {"eu": ELSE, "us": ELSE}
     told = reconciled(tmp_path, OPEN, entries, {"eu": COVERS, "us": NO_COVERAGE})

@@ -6,7 +6,13 @@
 create or replace temp table asked_calls as
 select
     c.source, c.call_row, c.part, c.conversation_id, c.call_step, c.call_position,
-    c.result_row, c.result_position, c.tool, c.operation_id,
+    c.result_row, c.result_position, c.tool,
+    -- As ids of ledgers are loaded: without space around them, a whole number without its fraction.
+    case
+        when ends_with(trim(c.operation_id), '.0')
+            then regexp_replace(trim(c.operation_id), '^(-?[0-9]{1,15})[.]0$', '\1')
+        else nullif(trim(c.operation_id), '')
+    end as operation_id,
     c.operation_id_from = 'call-id' as is_local,
     c.outcome, c.consequential,
     t.turn is not null as is_cancelled

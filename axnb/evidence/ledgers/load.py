@@ -173,7 +173,8 @@ class _Load:
             if isinstance(entry, LineError):
                 self._rejected.add(number, entry)
                 continue
-            found = {ours: _key(entry.get(name)) for ours, name in theirs.items()}
+            found = {ours: entry.get(name) or None for ours, name in theirs.items()}
+            found |= {ours: _key(found[ours]) for ours in ("operation_id", "reverses", "tool")}
             if not any(value is not None for value in found.values()):
                 self._rejected.add(number, LineError("none of the columns of a ledger"))
                 continue
@@ -288,8 +289,11 @@ def moment(told: str) -> datetime | None:
 
 
 def _key(text: str | None) -> str | None:
-    """A name or an id without space around it; a whole number that was kept as a float is whole."""
-    text = (text or "").strip()
+    """A name or an id without space around it; a whole number that was kept as a float is whole.
+
+    Calls are asked by the same (`drills/reconciliation/pairs.sql`).
+    """
+    text = (text or "").strip(" ")
     return (text[:-2] if _WHOLE.fullmatch(text) else text) or None
 
 
