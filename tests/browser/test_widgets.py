@@ -67,10 +67,15 @@ _FIELDS = {"Source": "sample_data/log.sqlite", "Beside it": "", "Harnesses": "",
 def _load(notebook: Notebook, version: str = "the newest that the log shows", **given: str) -> None:
     """Choose anew, and press the button."""
     choice = _cell(notebook, "choice")
+    button = choice.get_by_role("button", name="Load and triage")
+    # Whoever types while something is still being loaded may be overtaken by it.
+    expect(button).to_be_enabled(timeout=OUTPUT_TIMEOUT)
     for label, value in {**_FIELDS, **given}.items():
-        choice.get_by_label(label, exact=True).fill(value)
+        field = choice.get_by_label(label, exact=True)
+        field.fill(value)
+        expect(field).to_have_value(value, timeout=OUTPUT_TIMEOUT)
     choice.get_by_label("AX version").select_option(version)
-    choice.get_by_role("button", name="Load and triage").click()
+    button.click()
 
 
 def _rows(place: Locator, caption: str) -> list[list[str]]:
