@@ -58,15 +58,19 @@ from range(?) r(n);
 insert into ledgers values
     ('bank', ['charge_card', 'send_email'], '2026-01-01', '2027-01-01', interval 0 second, true,
     true, [], [], false);
+insert into sources
+select source, kind, source || '.file', null, null, 0, 0, 0, 0, 0, null, '{}', [], []
+from (values ('log', 'eventlog'), ('bank', 'ledger')) v(source, kind);
 """
 
 
 def _build(path: Path, calls: int) -> None:
     with Case(path, Settings()) as case, case.writing() as session:
         session.execute(_CALLS, [calls])
-        effects, ledgers, _ = _EFFECTS.split(";\n")
+        effects, ledgers, sources, _ = _EFFECTS.split(";\n")
         session.execute(effects, [calls])
         session.execute(ledgers)
+        session.execute(sources)
 
 
 def _axnb(path: Path) -> Counter[str]:
