@@ -84,6 +84,11 @@ def is_path(text: str) -> bool:
         return False
 
 
+def sql_name(name: str) -> str:
+    """A name of a table or a column as SQL takes any."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def columns(text: str) -> int:
     """How many columns of a terminal a text takes: wide letters take two, combining ones none."""
     if text.isascii():

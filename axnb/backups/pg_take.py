@@ -13,6 +13,7 @@ from axnb.evidence.locators import PostgresLocator
 from axnb.evidence.postgres import PostgresReader
 from axnb.runtimes.postgres import ScratchPostgres
 from axnb.settings import Settings
+from axnb.text import sql_name
 
 _WAYS: dict[str, tuple[Kind, str]] = {
     "custom": ("pg-custom", "log.dump"),
@@ -70,7 +71,7 @@ def dump(
         "--no-owner",
         "--no-privileges",
         "--lock-wait-timeout=10s",
-        *(f"--table={_quoted(schema)}.{_quoted(name)}" for name in names),
+        *(f"--table={sql_name(schema)}.{sql_name(name)}" for name in names),
     ]
     seconds = settings.statement_timeout
     code, said = run(command, environment=environment, seconds=seconds)
@@ -105,10 +106,6 @@ def _base(dsn: str, place: str, target: Path, settings: Settings) -> str:
             "a line for it in pg_hba.conf; a dump does without."
         )
     return "pg_basebackup --wal-method=stream"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def facts_of_server(dsn: str, database: str) -> dict[str, Any]:

@@ -8,7 +8,13 @@ from pathlib import Path
 import click
 
 from axnb.cli.loading import load_effects, load_sources, load_state, open_case
-from axnb.cli.options import StateChoice, case_option, source_options, state_options
+from axnb.cli.options import (
+    StateChoice,
+    case_option,
+    effects_option,
+    source_options,
+    state_options,
+)
 from axnb.errors import UsageError
 from axnb.text import safe
 
@@ -16,13 +22,7 @@ from axnb.text import safe
 @click.command()
 @source_options
 @state_options
-@click.option(
-    "--effects",
-    "effects",
-    multiple=True,
-    metavar="NAME=PLACE",
-    help="The ledger of a tool system: CSV, JSON lines, Parquet, a SQLite file, or a DSN.",
-)
+@effects_option
 def load(
     sources: tuple[str, ...],
     case_path: Path | None,

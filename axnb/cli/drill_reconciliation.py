@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from axnb.cli.group import say
-from axnb.cli.options import case_option, settings_option
+from axnb.cli.options import case_option, effects_option, settings_option
 from axnb.cli.rehearsing import json_option, out_option, rehearse
 from axnb.settings import Settings
 
@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
-@click.option(
-    "--effects",
-    multiple=True,
-    metavar="NAME=PLACE",
-    help="The ledger of a tool system: CSV, JSON lines, Parquet, a SQLite file, or a DSN.",
-)
+@effects_option
 @click.option(
     "--server-log",
     "server_logs",
@@ -79,7 +74,6 @@ def reconciliation(
         since=parse_moment("--since", since),
         until=parse_moment("--until", until),
         settings=Settings.read(settings),
-        settings_name=settings.name if settings else "",
     )
 
     def reconcile() -> Result:
@@ -88,9 +82,4 @@ def reconciliation(
             write_file(work_list, as_csv(result.effects))
         return result
 
-    return rehearse(
-        reconcile,
-        out,
-        keep=None,
-        as_json=as_json,
-    )
+    return rehearse(reconcile, out, keep=None, as_json=as_json)

@@ -26,6 +26,12 @@ case_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help="Keep what is loaded in this DuckDB file, or reuse what it holds.",
 )
+effects_option = click.option(
+    "--effects",
+    multiple=True,
+    metavar="NAME=PLACE",
+    help="The ledger of a tool system: CSV, JSON lines, Parquet, a SQLite file, or a DSN.",
+)
 settings_option = click.option(
     "--settings", type=click.Path(path_type=Path), help="Read this axnb.toml."
 )

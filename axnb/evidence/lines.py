@@ -74,6 +74,14 @@ class LineFile:
         except OSError as err:
             raise self._unreadable(err) from err
 
+    def pieces(self) -> Iterator[bytes]:
+        """Lines as they stand there, blank ones too; one that is too long comes in pieces."""
+        try:
+            while raw := self._read():
+                yield raw
+        except OSError as err:
+            raise self._unreadable(err) from err
+
     def _read(self) -> bytes:
         raw = self._file.readline(MAX_LINE_BYTES + 1)
         self._digest.update(raw)

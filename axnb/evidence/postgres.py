@@ -18,7 +18,7 @@ from axnb.evidence.locators import PostgresLocator, public_dsn
 from axnb.evidence.migrators import MIGRATORS, told_versions
 from axnb.evidence.postgres_session import PostgresSession
 from axnb.evidence.reader import MAX_FAST_BYTES, MAX_ROW_BYTES, ExecutionRow, OddRow
-from axnb.text import cut_middle, safe
+from axnb.text import cut_middle, safe, sql_name
 
 _INTEGERS = ("smallint", "integer", "bigint")
 _NUMBERS = ("numeric", "double precision", "real")
@@ -105,8 +105,8 @@ class PostgresReader:
         ((self._encoding,),) = self._session.query("select current_setting('server_encoding')")
         self.place = self._session.place = f"{self.place}?schema={quote(self._schema)}"
         self.locator = self.place
-        self._log = f"{_quoted(self._schema)}.{_quoted(LOG_TABLE)}"
-        self._executions = f"{_quoted(self._schema)}.{_quoted(EXECUTION_TABLE)}"
+        self._log = f"{sql_name(self._schema)}.{sql_name(LOG_TABLE)}"
+        self._executions = f"{sql_name(self._schema)}.{sql_name(EXECUTION_TABLE)}"
         self._look_for_versions({name: found[0] for name, found in tables.items()})
         return layout
 
@@ -114,7 +114,7 @@ class PostgresReader:
         """What a migrator says of this schema, where the role may read its table."""
 
         def qualified(table: str) -> str:
-            return f"{_quoted(self._schema)}.{_quoted(table)}"
+            return f"{sql_name(self._schema)}.{sql_name(table)}"
 
         there = [name for name in MIGRATORS if name in tables]
         asked = "select has_table_privilege($1, 'select')"
@@ -332,7 +332,3 @@ def _as_bytes(kind: str, encoding: str) -> str:
         return "payload"
     target = "SQL_ASCII" if encoding == "SQL_ASCII" else "UTF8"
     return f"convert_to(payload::text, '{target}')"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

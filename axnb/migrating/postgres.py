@@ -13,6 +13,7 @@ from axnb.errors import AxnbError, UnavailableError, UsageError
 from axnb.evidence.locators import PostgresLocator, public_dsn
 from axnb.migrating.destination import RefusedRowError, check_for_postgres, log_table
 from axnb.migrating.source import Execution
+from axnb.text import sql_name
 
 #: How Go writes a time: PostgreSQL does not read the name of its zone, and keeps six digits.
 _GO_TIME = re.compile(
@@ -68,7 +69,7 @@ class PostgresDestination:
         )
         if found:
             raise UsageError(f"{self.place} has a table {found[0][0]} already: name another place.")
-        self._run("select set_config('search_path', %s, true)", (_quoted(schema),))
+        self._run("select set_config('search_path', %s, true)", (sql_name(schema),))
         self._run("set local timezone = 'UTC'")
         self._run(log_table(self._target))
 
@@ -177,10 +178,6 @@ class PostgresDestination:
             self._connection.commit()
         except self._errors as err:
             raise self._failed(err) from None
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _text(value: Any) -> str:

@@ -15,6 +15,7 @@ from axnb.converting.rows import USUAL, Frame, StoredRow, Tally, framed
 from axnb.converting.worker import Worker
 from axnb.errors import UsageError
 from axnb.evidence.layout import EXECUTION_TABLE, LOG_TABLE
+from axnb.text import sql_name
 
 if TYPE_CHECKING:
     from axnb.evidence.postgres import PostgresReader
@@ -155,8 +156,7 @@ class SqliteSource:
         """Columns beside those of AX."""
         for name in self.reader.columns:
             if name not in (*_KNOWN[:1], self._column, _KNOWN[-1]):
-                quoted = '"' + name.replace('"', '""') + '"'
-                ((filled,),) = self.reader.query(f"select count({quoted}) from {LOG_TABLE}")
+                ((filled,),) = self.reader.query(f"select count({sql_name(name)}) from {LOG_TABLE}")
                 yield name, filled
 
     def doubles(self) -> Iterator[tuple[Any, Any]]:
@@ -239,8 +239,7 @@ class PostgresSource:
         """Columns beside those of AX."""
         for name in self.reader.types:
             if name not in (*_KNOWN[:1], self._column, _KNOWN[-1]):
-                quoted = '"' + name.replace('"', '""') + '"'
-                ((filled,),) = self.reader.query(f"select count({quoted}) from {self._log}")
+                ((filled,),) = self.reader.query(f"select count({sql_name(name)}) from {self._log}")
                 yield name, filled
 
     def doubles(self) -> Iterator[tuple[Any, Any]]:

@@ -108,14 +108,6 @@ def _drill(result: Result) -> dict[str, Any]:
     }
 
 
-#: Why calls are to be read back.
-_READ_BACK = {
-    "restore": "The log that comes out of the backup does not know these calls, and an agent that "
-    "goes on from it may make them again.",
-    "reconciliation": "Neither the log nor a ledger tells what became of these calls.",
-}
-
-
 def _rehearsal(result: Result, looked: RehearsalView) -> dict[str, Any]:
     """What it shows of a drill that answers in words."""
     words, lost = rehearsal_words, lost_view(result)
@@ -125,7 +117,7 @@ def _rehearsal(result: Result, looked: RehearsalView) -> dict[str, Any]:
         "glossary": words.GLOSSARIES.get(result.drill, ""),
         "reach": " ".join([words.reach(looked), *words.measured(result)]),
         "forgotten": result.unresolved,
-        "read_back": _READ_BACK.get(result.drill, _READ_BACK["restore"]),
+        "read_back": words.why_read_back(result),
         "files": words.file_names(result),
         "lost": lost,
         "lost_picture": restore_charts.lost_picture(lost) if lost else None,

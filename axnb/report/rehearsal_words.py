@@ -66,11 +66,28 @@ PHASES: Mapping[str, str] = {
 _WORDS = (("failed", "failed"), ("inconclusive", "inconclusive"), ("not-run", "not run"))
 
 
+#: Why calls are to be read back: before the word for them, and as a sentence.
+_READ_BACK: Mapping[str, tuple[str, str]] = {
+    "restore": (
+        "the restored log does not know",
+        "The log that comes out of the backup does not know these calls, and an agent that goes on "
+        "from it may make them again.",
+    ),
+    "reconciliation": (
+        "nobody can tell what became of",
+        "Neither the log nor a ledger tells what became of these calls.",
+    ),
+}
+
+
 def read_back(result: Result) -> str:
     """Why calls are to be read back, before the word for them: `nobody can tell what became of`."""
-    if result.drill == "reconciliation":
-        return "nobody can tell what became of"
-    return "the restored log does not know"
+    return _READ_BACK.get(result.drill, _READ_BACK["restore"])[0]
+
+
+def why_read_back(result: Result) -> str:
+    """The same as a sentence."""
+    return _READ_BACK.get(result.drill, _READ_BACK["restore"])[1]
 
 
 def reach(looked: RehearsalView) -> str:

@@ -7,11 +7,10 @@ the tool systems are the other witness.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from axnb.case.case import Case, ask
+from axnb.case.case import Case
 from axnb.drills.reconciliation.answer import Reconciled, reconciliation_result
 from axnb.drills.reconciliation.judged import counts, judged
 from axnb.drills.reconciliation.matching import match
@@ -20,6 +19,7 @@ from axnb.evidence.load import LoadOptions
 from axnb.loading import load_ledgers, load_or_reuse, load_witnesses
 from axnb.result import Result
 from axnb.started import Started
+from axnb.triaging.look import Look
 
 __all__ = ["ReconciliationOptions", "run"]
 
@@ -51,12 +51,12 @@ def run(
             done = Reconciled(
                 counts=counts(session),
                 judged=judged(session, options.settings.tools),
-                sources=ask(session, "sources"),
+                sources=Look(session, ()).sources(),
                 skipped=(*skipped, *unread),
                 since=since,
                 until=until,
             )
-    return reconciliation_result(replace(options), done, started)
+    return reconciliation_result(options, done, started)
 
 
 def _naive(at: datetime) -> datetime:

@@ -6,7 +6,6 @@ and the same time span: without `until`, a call may be as young as the drill.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,6 +20,7 @@ from axnb.recorded import as_evidence
 from axnb.result import Result, Verdict
 from axnb.started import Started
 from axnb.text import count
+from axnb.triaging import SourceTriage
 
 _SCHEMA = "axnb.reconciliation-drill/1"
 
@@ -62,8 +62,7 @@ class Reconciled:
 
     counts: Counts
     judged: Sequence[Judged]
-    #: What was read, as `case/queries/sources.sql` has it.
-    sources: Sequence[Mapping[str, Any]]
+    sources: Sequence[SourceTriage]
     #: Why a source could not be read.
     skipped: Sequence[str]
     since: datetime
@@ -76,13 +75,13 @@ def reconciliation_result(
     """Everything that was found, as a result."""
     checks = [*_of_tools(done), *_of_sources(done)]
     verdict = overall([check.verdict for _, _, check in checks])
-    locators = [str(source["locator"]) for source in done.sources]
+    locators = [source.locator for source in done.sources]
     effects = tuple(one.as_dict() for one in done.judged)
     return Result(
         drill="reconciliation",
         verdict=verdict,
         parameters=_parameters(options),
-        sources=tuple(as_evidence(map(_source, done.sources), locators)),
+        sources=tuple(as_evidence([s.as_dict() for s in done.sources], locators)),
         examined=tuple(_examined(done)),
         why=tuple(_why(checks))[:_MOST_WHY],
         measures=_measures(done),
@@ -159,8 +158,8 @@ def _verdict(of: Mapping[str, Number]) -> Verdict:
 
 def _of_sources(done: Reconciled) -> Iterator[tuple[str, str, Check]]:
     """What was not read whole proves nothing by what it lacks."""
-    told = [*done.skipped, *(s for source in done.sources for s in source["incomplete"])]
-    kinds = [source["kind"] for source in done.sources]
+    told = [*done.skipped, *(s for source in done.sources for s in source.incomplete)]
+    kinds = [source.kind for source in done.sources]
     if not kinds.count("ledger"):
         told.append("there is no ledger")
     found = f"{count(kinds.count('eventlog'), 'log')}, {count(kinds.count('ledger'), 'ledger')}"
@@ -175,27 +174,24 @@ def _of_sources(done: Reconciled) -> Iterator[tuple[str, str, Check]]:
     )
 
 
+#: What evidence shows of a call or an entry.
+_SHOWN = (
+    "class",
+    "conversation_id",
+    "step",
+    "operation_id",
+    "outcome",
+    "ledger",
+    "entry",
+    "status",
+    "how",
+    "advice",
+)
+
+
 def _evidence(one: Judged) -> Evidence:
-    return {
-        "kind": "effect",
-        "class": one.found,
-        "conversation_id": one.conversation_id,
-        "step": one.step,
-        "operation_id": one.operation_id,
-        "outcome": one.outcome,
-        "ledger": one.ledger,
-        "entry": one.entry,
-        "status": one.status,
-        "how": one.how,
-        "advice": one.advice,
-    }
-
-
-def _source(source: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("name", "kind", "generations", "read", "parsed", "rejected", "notes", "incomplete")
-    custody = source["custody"]
-    told = json.loads(custody) if isinstance(custody, str) else custody
-    return {name: source[name] for name in names} | {"custody": told}
+    told = one.as_dict()
+    return {"kind": "effect"} | {name: told[name] for name in _SHOWN}
 
 
 def _totals(done: Reconciled) -> dict[str, int]:
@@ -249,9 +245,9 @@ def _why(checks: Sequence[tuple[str, str, Check]]) -> Iterator[str]:
 
 def _examined(done: Reconciled) -> Iterator[str]:
     for source in done.sources:
-        if source["kind"] in _KINDS:
-            what, noun, nouns = _KINDS[source["kind"]]
-            yield f"The {what} {source['name']}: {count(source['read'], noun, nouns)}"
+        if source.kind in _KINDS:
+            what, noun, nouns = _KINDS[source.kind]
+            yield f"The {what} {source.name}: {count(source.read, noun, nouns)}"
 
 
 def _scope(options: ReconciliationOptions, done: Reconciled) -> Iterator[str]:

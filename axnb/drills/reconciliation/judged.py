@@ -62,7 +62,9 @@ class Judged:
 
 def judged(session: duckdb.DuckDBPyConnection, tools: Mapping[str, Tool]) -> list[Judged]:
     """The first of them, the worst classes first."""
-    rows = run_sql(session, "drills", "reconciliation/judged.sql", {"most": MOST})
+    rows = run_sql(
+        session, "drills", "reconciliation/judged.sql", {"most": MOST, "classes": list(CLASSES)}
+    )
     return list(_judged(rows, tools))
 
 

@@ -1,4 +1,5 @@
--- Calls and entries, the worst first, with a digest of each side. Parameter: $most.
+-- Calls and entries, the worst first, with a digest of each side. Parameters: $most, and
+-- $classes from the worst to the best.
 with
 everything as (
     select
@@ -11,14 +12,7 @@ everything as (
 listed as (
     select
         *,
-        list_position(
-            [
-                'duplicated', 'cancelled-committed', 'no-call-in-log', 'arguments-differ',
-                'result-lost', 'reversed', 'not-executed', 'ambiguous-number', 'ambiguous',
-                'not-covered', 'no-ledger', 'matched'
-            ],
-            class
-        ) as badness
+        list_position($classes, class) as badness
     from everything
     order by badness, not is_open, not consequential, source, call_row, part, effect
     limit $most

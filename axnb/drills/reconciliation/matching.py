@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from axnb.ax.oddities import FIRST_AMBIGUOUS
 from axnb.case.case import run_sql
-from axnb.evidence.ledgers.records import as_text, at_path
+from axnb.evidence.ledgers.records import as_text, at_path, exact_json
 
 #: Classes, the worst first. `matched` alone is as it should be.
 CLASSES = (
@@ -38,9 +38,6 @@ Compared = Literal["same", "differs", "rounded"]
 _PAIRS = pa.schema([("call", pa.int64()), ("effect", pa.int64())])
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?")
-
-#: A number keeps the digits that stand there.
-_decode = msgspec.json.Decoder(float_hook=str).decode
 
 
 def match(
@@ -86,7 +83,7 @@ def _compared(session: duckdb.DuckDBPyConnection) -> Iterator[tuple[dict[str, in
 def compare(arguments: str | None, paths: Sequence[str], texts: Sequence[str | None]) -> Compared:
     """What a call asked for, and what a ledger has of it; what is left out there is no doubt."""
     try:
-        found = _decode(arguments) if arguments else {}
+        found = exact_json(arguments) if arguments else {}
     except (msgspec.MsgspecError, RecursionError, ValueError):
         return "differs"
     verdicts = {

@@ -31,8 +31,6 @@ class ReconciliationOptions:
     since: datetime | None = None
     until: datetime | None = None
     settings: Settings = field(default_factory=Settings)
-    #: What the file of the settings is called, where one was named.
-    settings_name: str = ""
 
     def __post_init__(self) -> None:
         names = [ledger.name for ledger in self.ledgers]

@@ -250,18 +250,12 @@ class _Load:
 
     def _sentences(self, wanted: list[str]) -> list[str]:
         """What a reader must know; a status that nobody has explained is a stranger's word."""
-        found = [
-            f"{count(number, 'entry', 'entries')} with {what}."
-            for what, number in self._notes.items()
-        ]
+        found = [f"{_entries(number)} with {what}." for what, number in self._notes.items()]
         if self._unclear:
-            number, words = (
-                sum(self._unclear.values()),
-                count(len(self._unclear), "status", "statuses"),
-            )
+            entries = _entries(sum(self._unclear.values()))
+            words = count(len(self._unclear), "status", "statuses")
             found.append(
-                f"{count(number, 'entry', 'entries')} of {words} that nobody has explained: say in "
-                "axnb.toml what they mean."
+                f"{entries} of {words} that nobody has explained: say in axnb.toml what they mean."
             )
         for name in self._reader.inexact(wanted):
             found.append(f"The ledger keeps {name} as a floating-point number: digits may be lost.")

@@ -24,6 +24,9 @@ class Numbered(NamedTuple):
     entry: Entry | LineError
 
 
+#: A reader of JSON that keeps a number's digits as they stand there.
+exact_json = msgspec.json.Decoder(float_hook=str).decode
+
 _STEPS = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]")
 
 

@@ -17,12 +17,9 @@ from axnb.evidence.ledgers.records import Entry, Numbered
 from axnb.evidence.lines import LineError
 from axnb.evidence.locators import PostgresLocator, public_dsn
 from axnb.evidence.postgres_session import PostgresSession
+from axnb.text import sql_name
 
 _BATCH = 8_192
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _chosen(tables: dict[str, list[str]], asked: str | None, needed: str, place: str) -> str:
@@ -180,7 +177,7 @@ class SqliteLedger:
     def entries(self, wanted: Sequence[str]) -> Iterator[Numbered]:
         """Rows as the table gives them."""
         names = [name for name in wanted if name in self.columns]
-        sql = f"select {', '.join(map(_quoted, names))} from {_quoted(self._name)}"
+        sql = f"select {', '.join(map(sql_name, names))} from {sql_name(self._name)}"
         try:
             for number, values in enumerate(self._connection.execute(sql), 1):
                 try:
@@ -194,9 +191,9 @@ class SqliteLedger:
         """Columns with any floating-point number."""
         names = [name for name in wanted if name in self.columns]
         sql = "select 1 from {} where typeof({}) = 'real' limit 1"
-        table = _quoted(self._name)
+        table = sql_name(self._name)
         return [
-            n for n in names if self._connection.execute(sql.format(table, _quoted(n))).fetchone()
+            n for n in names if self._connection.execute(sql.format(table, sql_name(n))).fetchone()
         ]
 
     def custody(self) -> dict[str, Any]:
@@ -260,7 +257,7 @@ class PostgresLedger:
     def size(self) -> int:
         """Bytes of the table; 0 of a view."""
         schema, _, table = self._name.partition(".")
-        name = f"{_quoted(schema)}.{_quoted(table)}"
+        name = f"{sql_name(schema)}.{sql_name(table)}"
         ((size,),) = self._session.query("select pg_total_relation_size($1::regclass)", [name])
         return int(size or 0)
 
@@ -268,11 +265,11 @@ class PostgresLedger:
         """Rows as the server gives them; it writes each value as its type does, in UTC."""
         names = [name for name in wanted if name in self.columns]
         schema, _, table = self._name.partition(".")
-        columns = ", ".join(f"{_quoted(name)}::text" for name in names)
+        columns = ", ".join(f"{sql_name(name)}::text" for name in names)
         number = 0
         try:
             for batch in self._session.stream(
-                f"select {columns} from {_quoted(schema)}.{_quoted(table)}"
+                f"select {columns} from {sql_name(schema)}.{sql_name(table)}"
             ):
                 for values in zip(*(c.to_pylist() for c in batch.columns), strict=True):
                     number += 1

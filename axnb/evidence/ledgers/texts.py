@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import csv
-import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from axnb.errors import SourceError, UnavailableError
-from axnb.evidence.ledgers.records import Entry, Numbered, as_text, at_path
+from axnb.errors import SourceError
+from axnb.evidence.ledgers.records import Entry, Numbered, as_text, at_path, exact_json
 from axnb.evidence.lines import MAX_LINE_BYTES, LineError, LineFile
 
 #: What separates values; the header decides.
 _DELIMITERS = ",;\t|"
-
-#: A number keeps the digits that stand there.
-_decode = msgspec.json.Decoder(float_hook=str).decode
 
 
 class JsonLines:
@@ -63,7 +58,7 @@ def _object(line: bytes | None, wanted: Sequence[str]) -> Entry:
     if line is None:
         raise LineError("too long")
     try:
-        found = _decode(line)
+        found = exact_json(line)
     except (msgspec.MsgspecError, RecursionError, ValueError):
         raise LineError("no JSON") from None
     if not isinstance(found, dict):
@@ -75,24 +70,20 @@ class CsvFile:
     """Texts as they stand there; an empty one without quotes is no value."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._digest, self._size = hashlib.sha256(), 0
+        self._file = LineFile(path)
 
     def __enter__(self) -> CsvFile:
-        try:
-            self.locator = os.fsencode(self._path.resolve()).decode(errors="backslashreplace")
-            self._file = self._path.open("rb")
-        except (OSError, RuntimeError) as err:
-            raise self._unreadable(err) from err
+        self._file.__enter__()
+        self.locator = self._file.locator
         try:
             self._read_header()
         except BaseException:
-            self._file.close()
+            self._file.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self._file.__exit__()
 
     def _read_header(self) -> None:
         first = next(self._lines(), "").removeprefix("\ufeff")
@@ -101,28 +92,18 @@ class CsvFile:
         try:
             self.columns: Sequence[str] = next(csv.reader([first], delimiter=self._delimiter), [])
         except csv.Error:
-            raise SourceError(f"the first line of {self._path} names no columns.") from None
+            raise SourceError(f"the first line of {self._file.path} names no columns.") from None
         self.columns = [column.strip() for column in self.columns]
         if len({*self.columns}) != len(self.columns):
-            raise SourceError(f"{self._path} names a column twice in its first line.")
+            raise SourceError(f"{self._file.path} names a column twice in its first line.")
 
     def _lines(self) -> Iterator[str]:
         """Lines as text; what is no UTF-8 is marked, for the entry that it stands in."""
-        try:
-            while raw := self._file.readline(MAX_LINE_BYTES):
-                self._digest.update(raw)
-                self._size += len(raw)
-                yield raw.decode(errors="surrogateescape")
-        except OSError as err:
-            raise self._unreadable(err) from err
-
-    def _unreadable(self, err: Exception) -> UnavailableError:
-        why = getattr(err, "strerror", None) or "its links lead in a circle"
-        return UnavailableError(f"{self._path} cannot be read: {why}.")
+        return (raw.decode(errors="surrogateescape") for raw in self._file.pieces())
 
     def size(self) -> int:
         """Bytes of the file."""
-        return os.fstat(self._file.fileno()).st_size
+        return self._file.size()
 
     def entries(self, wanted: Sequence[str]) -> Iterator[Numbered]:
         """Lines after the first; a value in quotes may go over several."""
@@ -157,14 +138,9 @@ class CsvFile:
 
     def custody(self) -> dict[str, Any]:
         """Digest and size of what was read."""
-        digest, name = self._digest.hexdigest(), os.path.basename(self.locator)
-        files = {name: {"size": self._size, "sha256": digest}}
-        return {"sha256": digest, "bytes": self._size, "files": files}
+        return self._file.custody()
 
 
 def is_json(head: bytes) -> bool:
     """Does a file begin as JSON lines do?"""
     return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
-
-
-__all__ = ["CsvFile", "JsonLines", "is_json"]
